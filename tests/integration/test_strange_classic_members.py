@@ -1,54 +1,33 @@
 """Members of classic groups that are strange to an application: as its leaders, and as members that it leads."""
 
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from uuid import UUID
 
 import pytest
 
 from kafka_groups.assignment import TaskAssignmentError
-from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.librdkafka.topics import create_topics
 from kafka_groups.protocol.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from kafka_groups.protocol.member_data import INT32
 from kafka_groups.protocol.messages.join_group import JoinGroupResponse
 from kafka_groups.protocol.streams_user_data.assignment_info import AssignmentInfo
 from kafka_groups.protocol.streams_user_data.subscription_info import SubscriptionInfo
 from kafka_groups.streams import AsyncKafkaStreams, StreamsError, StreamsState
-from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import TaskId
-from tests.integration.test_streams_applications import FAST, word_count
+from tests.integration.test_refused_classic_applications import posts, servers
+from tests.integration.test_streams_applications import word_count
 from tests.support.conditions import until
-from tests.support.kafka.real_kafka import unique
 from tests.support.members.classic_member import ClassicMember
 from tests.support.members.classic_stranger import Assign, stranger
+
+__all__ = ["posts", "servers"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 PATIENCE_S = 90.0
 PROCESS = UUID(int=7)
 EMPTY = ConsumerProtocolAssignment({}, AssignmentInfo().encode()).encode()
-
-
-@pytest.fixture(params=["embedded", pytest.param("real", marks=pytest.mark.real_kafka)], scope="module")
-def servers(request: pytest.FixtureRequest) -> Iterator[str]:
-    with ExitStack() as stack:
-        if request.param == "real":
-            kafka: KafkaProcess = request.getfixturevalue("real_kafka")
-            yield kafka.bootstrap_servers
-        else:
-            quick = {**FAST, "group.initial.rebalance.delay.ms": 0}
-            cluster = stack.enter_context(EmbeddedCluster(settings=quick))
-            yield cluster.bootstrap_servers
-            assert cluster.unexpected_errors == ()
-
-
-@pytest.fixture
-def posts(servers: str) -> str:
-    name = unique("posts")
-    create_topics({"bootstrap.servers": servers}, {name: 2})
-    return name
 
 
 def application(servers: str, posts: str) -> AsyncKafkaStreams:

@@ -21,12 +21,12 @@ from kafka_groups.protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from kafka_groups.protocol.record_batch import BatchHeader, iter_batches
+from kafka_groups.protocol.record_batch import BatchHeader, RecordBatch, iter_batches
 from kafka_groups.types import TopicPartition
 from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import RawConnection
 
-__all__ = ["MergedTransactions", "first_offset", "lost_markers", "merged_transactions"]
+__all__ = ["MergedTransactions", "batches", "first_offset", "lost_markers", "merged_transactions"]
 
 _IN_PROGRESS = ("Ongoing", "PrepareCommit", "PrepareAbort")
 _PATIENCE_S = 60.0
@@ -78,7 +78,7 @@ def merged_transactions(servers: str, partitions: Iterable[TopicPartition]) -> l
     for place in partitions:
         leader = topics.brokers[topics.topics[place.topic].partitions[place.partition].leader]
         with RawConnection(str(leader.host), leader.port) as connection:
-            found += _merged(place, _headers(connection, place))
+            found += _merged(place, (batch.header for batch in batches(connection, place)))
     return found
 
 
@@ -93,7 +93,7 @@ def _merged(place: TopicPartition, headers: Iterable[BatchHeader]) -> Iterator[M
             open_epochs.setdefault(header.producer_id, {})[header.producer_epoch] = None
 
 
-def _headers(connection: RawConnection, place: TopicPartition) -> Iterator[BatchHeader]:
+def batches(connection: RawConnection, place: TopicPartition) -> Iterator[RecordBatch]:
     """Iterate over all batches that a partition has now."""
     offset, end = first_offset(connection, place), None
     while end is None or offset < end:
@@ -106,7 +106,7 @@ def _headers(connection: RawConnection, place: TopicPartition) -> Iterator[Batch
         for batch in iter_batches(answer.records or b""):
             if batch.header.next_offset > offset:
                 offset = batch.header.next_offset
-                yield batch.header
+                yield batch
 
 
 def first_offset(connection: RawConnection, place: TopicPartition) -> int:
