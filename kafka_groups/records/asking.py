@@ -73,7 +73,7 @@ def describing(topic: str) -> Question[str, None]:
 
 
 def identifying(topics: tuple[str, ...]) -> Question[str, UUID | None]:
-    """Ask any broker for the ids of topics. Brokers before Kafka 2.8 have none."""
+    """Ask any broker for the ids of topics. Brokers before Kafka 2.8 have no ids."""
 
     def build(keys: Sequence[str], _version: int) -> MetadataRequest:
         asked = tuple(MetadataRequestTopic(name=key) for key in keys)

@@ -97,7 +97,7 @@ class Commits:
 
     @property
     def is_urgent(self) -> bool:
-        """True if a commit that is held back has to begin all the same."""
+        """True if a commit that is held back has to begin anyway."""
         return False
 
     @property

@@ -126,7 +126,7 @@ class TransactionalCommits(Commits):
     @property
     @override
     def is_urgent(self) -> bool:
-        """True if a commit that is held back has to begin all the same, because its transaction would expire."""
+        """True if a commit that is held back has to begin anyway, because its transaction would expire."""
         return self.is_held_back and self._plane.expires_soon
 
     def _check_transaction(self, error: TransactionFailedError, tasks: Collection[OwnedTask]) -> None:

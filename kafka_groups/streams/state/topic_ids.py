@@ -27,7 +27,7 @@ def forgotten_ids(topics: Iterable[str]) -> Notes:
 
 
 def ids_in(notes: Notes) -> dict[str, UUID]:
-    """Return the ids that an engine knows. Files of earlier versions have none."""
+    """Return the ids that an engine knows. Files of earlier versions have no ids."""
     found = ((name.removeprefix(_PREFIX), value) for name, value in notes.items() if name.startswith(_PREFIX))
     return {topic: UUID(bytes=value) for topic, value in found if value != _FORGOTTEN}
 

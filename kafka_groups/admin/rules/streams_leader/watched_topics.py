@@ -12,7 +12,7 @@ __all__ = ["changed_topics", "counts_to_watch"]
 async def counts_to_watch(ask: Asking, topology: GroupTopology) -> dict[str, int]:
     """Return the numbers of partitions of the topics that tasks read, for a leader that has not assigned them itself.
 
-    A static member that comes back as leader skips the assignment, and watches the topics all the same.
+    A static member that comes back as leader skips the assignment, and still watches the topics.
 
     Raises:
         LeadingError: This member may not see a topic.
