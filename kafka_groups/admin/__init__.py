@@ -11,6 +11,10 @@ from kafka_groups.lazy_exports import import_on_first_use
 if TYPE_CHECKING:
     from kafka_groups.admin.admin import KafkaAdmin
     from kafka_groups.admin.aio import AsyncKafkaAdmin
+    from kafka_groups.admin.rules.classic_streams.classic_values import (
+        ClassicStreamsGroupDescription,
+        ClassicStreamsGroupMember,
+    )
     from kafka_groups.admin.rules.plans.plan_values import (
         CopyBasis,
         PlannedLoad,
@@ -53,6 +57,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsyncKafkaAdmin",
+    "ClassicStreamsGroupDescription",
+    "ClassicStreamsGroupMember",
     "CopyBasis",
     "FencedProducer",
     "GroupConfigValue",
@@ -89,6 +95,8 @@ __all__ = [
 
 _MODULES = MappingProxyType({
     "AsyncKafkaAdmin": "aio",
+    "ClassicStreamsGroupDescription": "rules.classic_streams.classic_values",
+    "ClassicStreamsGroupMember": "rules.classic_streams.classic_values",
     "CopyBasis": "rules.plans.plan_values",
     "FencedProducer": "rules.transaction_values",
     "GroupConfigValue": "rules.returned_values",

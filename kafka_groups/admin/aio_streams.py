@@ -12,6 +12,8 @@ from kafka_groups.admin.rules.arguments import (
     checked_wanted,
     split_topics,
 )
+from kafka_groups.admin.rules.classic_streams.classic_descriptions import describe_classic_groups
+from kafka_groups.admin.rules.classic_streams.classic_values import ClassicStreamsGroupDescription
 from kafka_groups.admin.rules.plans.plan import plan_of_group
 from kafka_groups.admin.rules.plans.plan_values import StreamsPlan
 from kafka_groups.admin.rules.plans.what_if import PlannedProcess, checked_what_if
@@ -82,6 +84,29 @@ class AsyncStreamsGroupCalls(ABC):
             KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
         """
         return await describe_streams_groups(self._within(timeout), checked_names(group_ids, "group_ids"))
+
+    async def describe_classic_streams_groups(
+        self, group_ids: Iterable[str], *, timeout: float | None = None
+    ) -> Results[str, ClassicStreamsGroupDescription]:
+        """Describe classic groups of streams applications: state, members with their tasks, and lag.
+
+        These are applications with `group.protocol=classic`, in Python or in Java. What is described is what members
+        sent when they joined the last round, and what the leader gave them. Brokers do not tell which member leads.
+
+        Args:
+            group_ids: The groups.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            A description or an error for each group: `GroupIdNotFoundError` if it does not exist, is of another type,
+            or its members are not those of a streams application; `IllegalStateError` while it rebalances;
+            `MemberDataError` if the data of a member cannot be read; `GroupAuthorizationFailedError` if you may not
+            describe it; `OperationTimeoutError` if its coordinator does not answer.
+
+        Raises:
+            KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
+        """
+        return await describe_classic_groups(self._within(timeout), checked_names(group_ids, "group_ids"))
 
     async def delete_streams_groups(
         self, group_ids: Iterable[str], *, timeout: float | None = None

@@ -13,7 +13,7 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kafka_groups.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
-__all__ = ["GroupStates", "delete_of_type", "list_of_type", "type_of_group"]
+__all__ = ["GroupStates", "delete_of_type", "list_of_type", "type_of_group", "types_of_groups"]
 
 V = TypeVar("V")
 
@@ -53,11 +53,15 @@ async def list_of_type(ask: Asking, group_type: str, states: Iterable[str]) -> G
 
 async def type_of_group(ask: Asking, group_id: str) -> str | None:
     """Ask every broker, and return the type of a group in lower case; None if none tells it."""
+    return (await types_of_groups(ask)).get(group_id)
+
+
+async def types_of_groups(ask: Asking) -> dict[str, str]:
+    """Ask every broker, and return the types of groups in lower case. Those of which none is told are left out."""
     nodes = await brokers_of_cluster(ask)
     places = {node: node for node in nodes}
     results = await ask(Question("list groups", ApiKey.LIST_GROUPS, nodes, _all, _types, places=places))
-    found = {each: kind for listed in results.values.values() for each, kind in listed.items()}
-    return found.get(group_id, "").lower() or None
+    return {each: kind.lower() for listed in results.values.values() for each, kind in listed.items() if kind}
 
 
 def _all(_keys: Sequence[int], _version: int) -> ListGroupsRequest:

@@ -6,7 +6,7 @@ from attrs import evolve
 
 from kafka_groups.admin.rules.groups import delete_of_type, list_of_type
 from kafka_groups.admin.rules.streams_descriptions import described_streams_groups
-from kafka_groups.admin.rules.streams_offsets import StreamsOffsets, offsets_of_groups
+from kafka_groups.admin.rules.streams_offsets import known_lags, offsets_of_groups
 from kafka_groups.admin.rules.streams_values import ListedStreamsGroup, StreamsGroupDescription, StreamsGroupList
 from kafka_groups.client.calls.questions import Asking
 from kafka_groups.client.calls.results import Results
@@ -27,17 +27,12 @@ async def describe_streams_groups(ask: Asking, group_ids: Iterable[str]) -> Resu
     described = await described_streams_groups(ask, group_ids)
     offsets = await offsets_of_groups(ask, described.values, dict.fromkeys(described.values))
     values = {
-        group_id: _with_lag(group, offsets.values[group_id])
+        group_id: evolve(group, lag=known_lags(offsets.values[group_id]))
         if group_id in offsets.values
         else evolve(group, lag_error=offsets.errors[group_id])
         for group_id, group in described.values.items()
     }
     return Results(values, described.errors)
-
-
-def _with_lag(group: StreamsGroupDescription, offsets: StreamsOffsets) -> StreamsGroupDescription:
-    known = {key: offset.lag for key, offset in offsets.values.items()}
-    return evolve(group, lag={**known, **dict.fromkeys(offsets.errors)})
 
 
 async def delete_streams_groups(ask: Asking, group_ids: Iterable[str]) -> Results[str, None]:

@@ -5,6 +5,7 @@ The coordinators are therefore asked first whether these are streams groups.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from kafka_groups.admin.rules.group_offsets import FetchedOffsets, commit_question, delete_question, fetch_all_question
 from kafka_groups.admin.rules.streams_descriptions import described_streams_groups
@@ -26,12 +27,22 @@ __all__ = [
     "alter_streams_offsets",
     "delete_streams_offsets",
     "describe_streams_offsets",
+    "known_lags",
     "offsets_of_groups",
     "stored_offsets",
     "without_members",
 ]
 
 StreamsOffsets = Results[TopicPartition, StreamsGroupOffset]
+
+
+class ReadingGroup(Protocol):
+    """A group that names the topics for which it commits offsets."""
+
+    @property
+    def read_topics(self) -> tuple[str, ...]:
+        """Names of all topics that it reads: input topics and repartition topics."""
+        ...
 
 
 async def describe_streams_offsets(
@@ -50,10 +61,10 @@ async def describe_streams_offsets(
 
 async def offsets_of_groups(
     ask: Asking,
-    groups: Mapping[str, StreamsGroupDescription],
+    groups: Mapping[str, ReadingGroup],
     wanted: Mapping[str, Iterable[TopicPartition] | None],
 ) -> Results[str, StreamsOffsets]:
-    """Return the offsets of groups that are known to be streams groups."""
+    """Return the offsets of groups that are known to be those of streams applications."""
     committed = await ask(fetch_all_question(groups))
     # Groups of which all partitions are wanted show those that they read, with and without an offset. Topics that
     # cannot be seen are left out.
@@ -71,9 +82,15 @@ async def offsets_of_groups(
     return Results(values, committed.errors)
 
 
+def known_lags(offsets: StreamsOffsets) -> dict[TopicPartition, int | None]:
+    """Return the lag in each partition; None where it is unknown."""
+    known = {key: offset.lag for key, offset in offsets.values.items()}
+    return {**known, **dict.fromkeys(offsets.errors)}
+
+
 def _partitions(
     wanted: Iterable[TopicPartition] | None,
-    group: StreamsGroupDescription,
+    group: ReadingGroup,
     read: Mapping[str, tuple[TopicPartition, ...]],
     committed: FetchedOffsets,
 ) -> tuple[TopicPartition, ...]:

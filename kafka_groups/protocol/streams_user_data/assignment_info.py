@@ -5,7 +5,9 @@ from typing import Final
 
 from attrs import field, frozen
 
-from kafka_groups.errors import MemberDataProblem
+from kafka_groups.errors import MemberDataError, MemberDataProblem
+from kafka_groups.errors.texts import counted
+from kafka_groups.protocol.consumer_protocol import PartitionsByName
 from kafka_groups.protocol.member_data import INT32, INT64, UINT16, MemberDataReader, MemberDataWriter
 from kafka_groups.protocol.streams_user_data.host_maps import HostMaps, read_host_maps
 from kafka_groups.protocol.streams_user_data.task_numbers import LEAST_TASK, read_task, write_task
@@ -75,6 +77,30 @@ class AssignmentInfo:
             next_ms = _NEVER_MS if self.next_rebalance_ms is None else self.next_rebalance_ms
             writer.number(INT64, next_ms, "nextRebalanceMs")
         return writer.written()
+
+    def inputs(self, assigned: PartitionsByName) -> dict[TaskId, frozenset[TopicPartition]]:
+        """Return the input partitions of each active task.
+
+        Args:
+            assigned: The partitions of the assignment that has this user data.
+
+        Raises:
+            MemberDataError: There is another number of partitions than of tasks.
+        """
+        # The n-th partition in this order belongs to the n-th task (StreamsPartitionAssignor.processActiveTasks in
+        # Java, which also refuses another number of partitions than of tasks).
+        partitions = sorted(TopicPartition(topic, number) for topic, numbers in assigned.items() for number in numbers)
+        if len(partitions) != len(self.active_tasks):
+            raise MemberDataError(
+                f"The assignment has {counted(len(partitions), 'partition')}, and names the tasks of"
+                f" {len(self.active_tasks)}.",
+                problem=MemberDataProblem.BROKEN,
+                field=f"{_STRUCTURE}.{_ACTIVE}",
+            )
+        found: dict[TaskId, set[TopicPartition]] = {}
+        for task, partition in zip(self.active_tasks, partitions, strict=True):
+            found.setdefault(task, set()).add(partition)
+        return {task: frozenset(its) for task, its in found.items()}
 
     def _write_tasks(self, writer: MemberDataWriter) -> None:
         writer.number(INT32, len(self.active_tasks), _ACTIVE)

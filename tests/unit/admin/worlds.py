@@ -2,7 +2,7 @@
 
 import asyncio
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from kafka_groups.admin import AsyncKafkaAdmin
@@ -13,6 +13,7 @@ from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import TopicPartition
 from tests.support.cluster_client import ClusterClient
+from tests.support.members.classic_member import ClassicMember
 from tests.support.members.streams_member import StreamsMember
 from tests.support.requests.raw_client import RawClient
 
@@ -47,12 +48,19 @@ class AdminWorld:
 
     async def streams_member(self, group_id: str, member_id: str = "member") -> StreamsMember:
         """A member of a streams group that has not joined yet."""
+        return StreamsMember(await self._coordinator(group_id), group_id, member_id)
+
+    async def classic_member(self, group_id: str, protocols: Sequence[tuple[str, bytes]]) -> ClassicMember:
+        """A member of a classic group that has not joined yet."""
+        return ClassicMember(await self._coordinator(group_id), group_id, protocols=protocols)
+
+    async def _coordinator(self, group_id: str) -> RawClient:
         ((host, port), *_) = read_host_ports(self.cluster.bootstrap_servers)
         asking = ClusterClient(self.network, host, port)
         coordinator = RawClient(self.network, *await asking.coordinator_address(group_id))
         await asking.close()
         self._clients.append(coordinator)
-        return StreamsMember(coordinator, group_id, member_id)
+        return coordinator
 
     def group_at(self, node: int, prefix: str = "g") -> str:
         """The name of a group that a broker coordinates."""

@@ -1,10 +1,10 @@
 """The input of an assignment, from what the members of a classic group have sent."""
 
-import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from kafka_groups.admin.rules.endpoints import parsed_endpoint
 from kafka_groups.admin.rules.streams_leader.group_round import GroupRound, LeadingError
 from kafka_groups.admin.rules.streams_leader.hand_over import inputs_of_tasks, readers_of
 from kafka_groups.admin.rules.streams_leader.lags import ChangelogEnds, lags_of_processes
@@ -17,8 +17,6 @@ from kafka_groups.types import TaskId, TopicPartition
 __all__ = ["EPOCH", "host_of", "leader_input"]
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-_ENDPOINT: Final = re.compile(r"(?:[a-zA-Z][\w+.-]*://)?\[?([\w.%:-]*?)\]?:([0-9]+)", re.ASCII)
 
 
 def leader_input(
@@ -93,10 +91,10 @@ def host_of(member: LedMember) -> tuple[str, int] | None:
     """
     if member.user_endpoint is None:
         return None
-    found = _ENDPOINT.fullmatch(member.user_endpoint)
+    found = parsed_endpoint(member.user_endpoint)
     if found is None:
         raise LeadingError(
             f"The application.server of the group's member {member.member_id} is {member.user_endpoint!r}. It must be "
             "host:port."
         )
-    return found[1], int(found[2])
+    return found

@@ -7,8 +7,8 @@ from attrs import frozen
 
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
 from kafka_groups.errors import MemberDataError
-from kafka_groups.errors.texts import counted, sentences
-from kafka_groups.protocol.consumer_protocol import ConsumerProtocolAssignment, PartitionsByName
+from kafka_groups.errors.texts import sentences
+from kafka_groups.protocol.consumer_protocol import ConsumerProtocolAssignment
 from kafka_groups.protocol.messages.streams_group_parts import UserEndpoint
 from kafka_groups.protocol.streams_user_data.assignment_info import AssignmentInfo, decode_assignment
 from kafka_groups.protocol.streams_user_data.host_maps import HostMaps
@@ -16,7 +16,6 @@ from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
 from kafka_groups.streams.member.rules.member_events import TaskInputs
 from kafka_groups.streams.member.rules.member_tasks import MemberTasks
-from kafka_groups.types import TaskId, TopicPartition
 
 __all__ = ["AssignmentCode", "ClassicAssignment"]
 
@@ -60,6 +59,7 @@ class ClassicAssignment:
         try:
             assignment = ConsumerProtocolAssignment.decode(data)
             info = decode_assignment(assignment.user_data)
+            inputs = info.inputs(assignment.assigned_partitions)
         except MemberDataError as error:
             # Also without any user data. Nothing in it says that there are no tasks, so it is no empty assignment: the
             # leader is not a Kafka Streams application.
@@ -70,7 +70,6 @@ class ClassicAssignment:
                     "Members of one group must all run the same application",
                 )
             ) from error
-        inputs = _inputs(info, assignment.assigned_partitions, leader)
         tasks = MemberTasks(active=inputs, standby=(task for task, _ in info.standby_tasks))
         _check_known(tasks, inputs, topology, leader)
         return cls(info, tasks, inputs)
@@ -79,21 +78,6 @@ class ClassicAssignment:
     def endpoints(self) -> Mapping[UserEndpoint, EndpointPartitions]:
         """The partitions of each `application.server`. They show the target: a task may still be on its way."""
         return endpoints_of(self.info.host_maps)
-
-
-def _inputs(info: AssignmentInfo, assigned: PartitionsByName, leader: str) -> TaskInputs:
-    # The n-th partition in this order belongs to the n-th task (StreamsPartitionAssignor.processActiveTasks in Java,
-    # which also refuses another number of partitions than of tasks).
-    partitions = sorted(TopicPartition(topic, number) for topic, numbers in assigned.items() for number in numbers)
-    if len(partitions) != len(info.active_tasks):
-        raise StreamsError(
-            f"The leader of the group, {leader}, has assigned {counted(len(partitions), 'partition')}, and named the"
-            f" tasks of {len(info.active_tasks)}."
-        )
-    found: dict[TaskId, set[TopicPartition]] = {}
-    for task, partition in zip(info.active_tasks, partitions, strict=True):
-        found.setdefault(task, set()).add(partition)
-    return {task: frozenset(its) for task, its in found.items()}
 
 
 def _check_known(tasks: MemberTasks, inputs: TaskInputs, topology: GroupTopology, leader: str) -> None:

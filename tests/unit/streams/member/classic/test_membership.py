@@ -214,7 +214,7 @@ def test_tasks_of_which_the_program_never_heard_go_without_an_event() -> None:
         (ConsumerProtocolAssignment({"in": (0,)}).encode(), "cannot be read"),
         (ConsumerProtocolAssignment({"in": (0,)}, b"\x00\x00\x00\x0b\x00").encode(), "cannot be read"),
         (ConsumerProtocolAssignment({"in": (0,)}, b"\x00\x00\x00\x02\x00").encode(), "2.3"),
-        (assignment(inputs_of(A), active_tasks=()), "1 partition, and named the tasks of 0"),
+        (assignment(inputs_of(A), active_tasks=()), "has 1 partition, and names the tasks of 0"),
         (assignment({**inputs_of(A)}, active_tasks=(C._replace(subtopology_id="7"),)), "the task 7_0"),
         (assignment({A: (TopicPartition("elsewhere", 0),)}), "the partition elsewhere-0 for task 0_0"),
         (assignment({}, standby=(), version=3, commonly_supported_version=12), "12 as the version"),
