@@ -4,7 +4,18 @@ import re
 import traceback
 from collections.abc import Iterable
 
-__all__ = ["LONGEST_TEXT", "counted", "joined", "named", "represented", "sentences", "shown", "text_of", "traceback_of"]
+__all__ = [
+    "LONGEST_TEXT",
+    "counted",
+    "joined",
+    "named",
+    "place_of",
+    "represented",
+    "sentences",
+    "shown",
+    "text_of",
+    "traceback_of",
+]
 
 LONGEST_TEXT = 2_000
 """The most characters of an error's text, and of a header of a dead letter."""
@@ -66,6 +77,12 @@ def _plural(thing: str) -> str:
     if thing.endswith(("s", "ch")):
         return f"{thing}es"
     return re.sub(r"(?<![aeiou])y$", "ie", thing) + "s"
+
+
+def place_of(error: BaseException) -> str:
+    """Return the file, the line and the function in which an error was raised, as Python prints them; else nothing."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f'File "{frames[-1].filename}", line {frames[-1].lineno}, in {frames[-1].name}' if frames else ""
 
 
 def traceback_of(error: BaseException) -> str:

@@ -9,7 +9,7 @@ from kafka_groups.assignment.application.assignments import KafkaStreamsAssignme
 from kafka_groups.assignment.application.neutral import ApplicationInput, subscription_of
 from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ApplicationState, KafkaStreamsState
-from kafka_groups.assignment.application.task_assignment_validation import validate_task_assignment
+from kafka_groups.assignment.application.task_assignment_validation import first_mistake
 from kafka_groups.assignment.application.task_assignor import (
     AssignedMember,
     AssignmentError,
@@ -35,12 +35,19 @@ class AssignmentOutcome:
         group_assignment: What each member gets, for the assignor's callback, too.
         group_subscription: What the members have told, for the assignor's callback.
         deadlines: When processes want another rebalance.
+        detail: The process and the task that the error concerns; empty without one.
     """
 
     error: AssignmentError
     group_assignment: GroupAssignment
     group_subscription: GroupSubscription
     deadlines: Mapping[ProcessId, datetime]
+    detail: str = ""
+
+    @property
+    def is_readable(self) -> bool:
+        """True unless the error makes it impossible to give tasks to members."""
+        return self.error not in _UNREADABLE
 
 
 def outcome_of(given: ApplicationInput, state: ApplicationState, result: TaskAssignment) -> AssignmentOutcome:
@@ -51,7 +58,8 @@ def outcome_of(given: ApplicationInput, state: ApplicationState, result: TaskAss
         state: What the assignor has seen of it.
         result: What it has returned.
     """
-    error = validate_task_assignment(state, result)
+    mistake = first_mistake(state, result)
+    error = AssignmentError.NONE if mistake is None else mistake.error
     members: dict[str, AssignedMember] = {}
     # With any other error, Kafka computes the assignment of members nevertheless, and shows it to the callback before
     # it refuses it (StreamsPartitionAssignor.assign).
@@ -65,7 +73,8 @@ def outcome_of(given: ApplicationInput, state: ApplicationState, result: TaskAss
         for each in result.assignment
         if each.followup_rebalance_deadline is not None
     }
-    return AssignmentOutcome(error, GroupAssignment(members), subscription_of(given), deadlines)
+    detail = "" if mistake is None else mistake.detail
+    return AssignmentOutcome(error, GroupAssignment(members), subscription_of(given), deadlines, detail)
 
 
 def _members(

@@ -2,53 +2,88 @@
 
 from collections.abc import Iterator
 
+from attrs import frozen
+
 from kafka_groups.assignment.application.assignments import KafkaStreamsAssignment, TaskAssignment
+from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.states import ApplicationState
 from kafka_groups.assignment.application.task_assignor import AssignmentError
 from kafka_groups.types import TaskId
 
-__all__ = ["validate_task_assignment"]
+__all__ = ["AssignmentMistake", "first_mistake", "validate_task_assignment"]
+
+
+@frozen
+class AssignmentMistake:
+    """A mistake in an assignment.
+
+    Attributes:
+        error: Its kind.
+        detail: The process and the task that it concerns, for the text of an error.
+    """
+
+    error: AssignmentError
+    detail: str
 
 
 def validate_task_assignment(application_state: ApplicationState, task_assignment: TaskAssignment) -> AssignmentError:
     """Return the first thing that is wrong with an assignment, or `NONE`. A task that nobody gets is not wrong."""
-    return next(_errors(application_state, task_assignment), AssignmentError.NONE)
+    mistake = first_mistake(application_state, task_assignment)
+    return AssignmentError.NONE if mistake is None else mistake.error
 
 
-def _errors(state: ApplicationState, assignment: TaskAssignment) -> Iterator[AssignmentError]:
-    active: set[TaskId] = set()
+def first_mistake(state: ApplicationState, assignment: TaskAssignment) -> AssignmentMistake | None:
+    """Return the first thing that is wrong with an assignment, or None."""
+    return next(_mistakes(state, assignment), None)
+
+
+def _mistakes(state: ApplicationState, assignment: TaskAssignment) -> Iterator[AssignmentMistake]:
+    active: dict[TaskId, ProcessId] = {}
     # The order is that of TaskAssignmentUtils.validateTaskAssignment, which reports the first error only. KIP-924,
     # "Assignment Validation", lists the errors.
     for each in assignment.assignment:
-        yield from _errors_of_tasks(state, each, active)
-    yield from _errors_of_copies(state, assignment)
-    yield from _errors_of_processes(state, assignment)
+        yield from _mistakes_of_tasks(state, each, active)
+    yield from _mistakes_of_copies(state, assignment)
+    yield from _mistakes_of_processes(state, assignment)
 
 
-def _errors_of_tasks(
-    state: ApplicationState, assignment: KafkaStreamsAssignment, active: set[TaskId]
-) -> Iterator[AssignmentError]:
+def _mistakes_of_tasks(
+    state: ApplicationState, assignment: KafkaStreamsAssignment, active: dict[TaskId, ProcessId]
+) -> Iterator[AssignmentMistake]:
+    process = assignment.process_id
     for task in assignment.tasks.values():
         if task.id not in state.all_tasks:
-            yield AssignmentError.UNKNOWN_TASK_ID
+            yield AssignmentMistake(
+                AssignmentError.UNKNOWN_TASK_ID, f"process {process} gets task {task.id}, which does not exist"
+            )
         if task.is_active and task.id in active:
-            yield AssignmentError.ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES
+            yield AssignmentMistake(
+                AssignmentError.ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES,
+                f"task {task.id} is active in process {active[task.id]} and in process {process}",
+            )
         if task.is_active:
-            active.add(task.id)
+            active[task.id] = process
 
 
-def _errors_of_copies(state: ApplicationState, assignment: TaskAssignment) -> Iterator[AssignmentError]:
-    tasks = [task for each in assignment.assignment for task in each.tasks.values()]
+def _mistakes_of_copies(state: ApplicationState, assignment: TaskAssignment) -> Iterator[AssignmentMistake]:
     # All tasks are known at this point, or the generator would have ended with UNKNOWN_TASK_ID.
-    if any(not task.is_active and not state.all_tasks[task.id].is_stateful for task in tasks):
-        yield AssignmentError.INVALID_STANDBY_TASK
+    for each in assignment.assignment:
+        for task in each.tasks.values():
+            if not task.is_active and not state.all_tasks[task.id].is_stateful:
+                yield AssignmentMistake(
+                    AssignmentError.INVALID_STANDBY_TASK,
+                    f"process {each.process_id} gets a copy of task {task.id}, which has no state",
+                )
 
 
-def _errors_of_processes(state: ApplicationState, assignment: TaskAssignment) -> Iterator[AssignmentError]:
+def _mistakes_of_processes(state: ApplicationState, assignment: TaskAssignment) -> Iterator[AssignmentMistake]:
     known = state.kafka_streams_states(compute_task_lags=False).keys()
     named = {each.process_id for each in assignment.assignment}
     # A process without tasks needs an empty assignment: one that is missing was more likely forgotten.
-    if known - named:
-        yield AssignmentError.MISSING_PROCESS_ID
-    if named - known:
-        yield AssignmentError.UNKNOWN_PROCESS_ID
+    for process in sorted(known - named):
+        yield AssignmentMistake(
+            AssignmentError.MISSING_PROCESS_ID,
+            f"process {process} has no assignment. Return an empty one for a process that gets no tasks",
+        )
+    for process in sorted(named - known):
+        yield AssignmentMistake(AssignmentError.UNKNOWN_PROCESS_ID, f"process {process} gets tasks, but does not exist")

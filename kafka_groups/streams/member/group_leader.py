@@ -12,7 +12,7 @@ from kafka_groups.admin.rules.streams_leader.leading import ask_for_round, led_r
 from kafka_groups.admin.rules.streams_leader.watched_topics import changed_topics, counts_to_watch
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.calls.questions import Asking
-from kafka_groups.client.events import Area, listed
+from kafka_groups.client.events import listed
 from kafka_groups.client.requests import Lane
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.errors.texts import named, text_of
@@ -20,6 +20,7 @@ from kafka_groups.net.clock import Clock
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.classic.leading import LedGeneration
 from kafka_groups.streams.member.classic.membership import ClassicMembership
+from kafka_groups.streams.member.leader_log import LeaderLog
 
 __all__ = ["GroupLeader", "LeaderParts", "LeadingTimes"]
 
@@ -92,6 +93,9 @@ class GroupLeader:
         self._led: LedGeneration | None = None
         self._task: asyncio.Task[None] | None = None
         self._failing_since_ms: int | None = None
+        self._log = LeaderLog(parts.errors.events, membership.description.group_id)
+        self._postponed = 0
+        self._last_led = 0
 
     def __repr__(self) -> str:
         return f"<GroupLeader of {self._led}>"
@@ -133,14 +137,26 @@ class GroupLeader:
         )
         asked = await ask_for_round(ask, ask_for_offsets, self._round_of(led))
         done = await self._parts.elsewhere(lambda: led_round(asked, self._parts.clock.wall_ms()))
-        self._note(done)
+        self._log.led(done)
+        self._postponed = self._postponed + 1 if done.is_postponed else 0
         now_ms = self._parts.clock.now_ms()
         self._membership.round_sensors.led.add(now_ms - begun_ms, now_ms)
-        self._membership.assign(led, done.assignments, "" if done.error is None else text_of(done.error.cause))
+        self._hand_over(led, done, now_ms)
         self._parts.turn()
         return done.watched
 
+    def _hand_over(self, led: LedGeneration, done: LedRound, now_ms: int) -> None:
+        why = "" if done.error is None else text_of(done.error.cause)
+        if self._membership.assign(led, done.assignments, why) and done.follow_up_ms is not None:
+            # The time is one of the wall clock, and the member waits by the other one.
+            ahead_ms = max(0, done.follow_up_ms - self._parts.clock.wall_ms())
+            self._membership.request_round("its task assignor asks for another round", now_ms + ahead_ms)
+
     def _round_of(self, led: LedGeneration) -> GroupRound:
+        # If another member has led meanwhile, or another generation has passed, the count begins anew.
+        if led.generation != self._last_led + 1:
+            self._postponed = 0
+        self._last_led = led.generation
         return GroupRound(
             generation=led.generation,
             member_id=self._membership.member_id,
@@ -150,14 +166,8 @@ class GroupLeader:
             },
             topology=self._membership.description.topology,
             settings=self._settings,
+            postponed=self._postponed,
         )
-
-    def _note(self, done: LedRound) -> None:
-        events = self._parts.errors.events
-        for text in done.warnings:
-            events.warn(Area.GROUP, text, text)
-        if done.created_topics:
-            events.note(Area.GROUP, f"Created the internal topics {listed(done.created_topics)}.")
 
     def _failed(self, led: LedGeneration, error: Exception) -> None:
         """Let another member lead. What does not pass, or lasts for long, ends this one."""
@@ -167,7 +177,8 @@ class GroupLeader:
         is_passing = isinstance(error, KafkaGroupsError) and not isinstance(error, LeadingError)
         is_final = not is_passing or now_ms - self._failing_since_ms >= self._times.give_up_ms
         told = StreamsError(text_of(error) if isinstance(error, KafkaGroupsError) else named(error))
-        told.__cause__ = error
+        # What an assignor has raised is the cause for the application, too.
+        told.__cause__ = error.__cause__ if isinstance(error, LeadingError) and error.__cause__ else error
         self._membership.could_not_lead(led, told, now_ms, is_final=is_final)
         self._parts.turn()
 

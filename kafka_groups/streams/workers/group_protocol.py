@@ -46,6 +46,9 @@ def _classic(config: ClassicMemberConfig, give_up_ms: int, elsewhere: "Elsewhere
         probing_rebalance_interval_ms=config.probing_rebalance_interval_ms,
     )
     leading = LeaderSettings(
-        application_id=config.application_id, assignment=assignment, replication_factor=config.replication_factor
+        application_id=config.application_id,
+        assignment=assignment,
+        replication_factor=config.replication_factor,
+        pause_ms=config.retry_backoff_max_ms,
     )
     return classic_membership(settings, leading, give_up_ms, elsewhere or in_thread)

@@ -67,6 +67,7 @@ class ToldMember:
         endpoint: Its `application.server`, or None.
         owned: The partitions that it owns.
         sums: The tasks whose state it has.
+        generation: The generation in which it got its partitions.
     """
 
     member_id: str
@@ -76,6 +77,7 @@ class ToldMember:
     endpoint: str | None = None
     owned: frozenset[TopicPartition] = frozenset()
     sums: tuple[tuple[TaskId, int], ...] = ()
+    generation: int = 3
 
     def subscription(self, topics: Iterable[str]) -> bytes:
         """Return its subscription as JoinGroup has it."""
@@ -83,7 +85,10 @@ class ToldMember:
         for each in sorted(self.owned):
             by_topic[each.topic] = (*by_topic.get(each.topic, ()), each.partition)
         return ConsumerProtocolSubscription(
-            topics=tuple(sorted(topics)), user_data=self._user_data(), owned_partitions=by_topic, generation_id=3
+            topics=tuple(sorted(topics)),
+            user_data=self._user_data(),
+            owned_partitions=by_topic,
+            generation_id=self.generation,
         ).encode()
 
     def _user_data(self) -> bytes:

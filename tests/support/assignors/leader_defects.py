@@ -5,11 +5,10 @@ from typing import Any
 
 from attrs import evolve
 
-from kafka_groups.admin.rules.streams_leader import assignments, lags, leader_input, leading
+from kafka_groups.admin.rules.streams_leader import assignments, follow_up_times, lags, leader_input, leading
 from kafka_groups.admin.rules.streams_leader.assignments import host_maps
 from kafka_groups.admin.rules.streams_leader.hand_over import _Process, hand_over
 from kafka_groups.admin.rules.streams_leader.subscriptions import LedMember, Subscriptions, read_subscriptions
-from kafka_groups.assignment import HighAvailabilityTaskAssignor, Registered
 from kafka_groups.assignment.application.task_assignor import AssignedMember
 from kafka_groups.protocol.streams_user_data.assignment_info import AssignmentInfo
 from kafka_groups.protocol.streams_user_data.offset_sums import RUNNING_TASK
@@ -88,13 +87,7 @@ def copies_are_given_up_while_a_task_is_on_its_way(patch: Patch) -> None:
 
 def the_smallest_process_gets_the_deadline(patch: Patch) -> None:
     """The deadline goes to the process to which the assignor gives it."""
-    deadlines = leading._deadlines
-
-    def given(asked: Any, done: Any) -> Any:
-        settings = evolve(asked.given.settings, assignor=Registered(HighAvailabilityTaskAssignor))
-        return deadlines(evolve(asked, given=evolve(asked.given, settings=settings)), done)
-
-    patch.setattr(leading, "_deadlines", given)
+    patch.setattr(follow_up_times, "_OF_LEADERS", ())
 
 
 def hosts_show_what_members_have_now(patch: Patch) -> None:

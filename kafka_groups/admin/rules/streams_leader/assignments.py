@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping
 from kafka_groups.admin.rules.streams_leader.hand_over import HandedOver, Inputs, Target
 from kafka_groups.admin.rules.streams_leader.leader_input import host_of
 from kafka_groups.admin.rules.streams_leader.subscriptions import Subscriptions
+from kafka_groups.assignment import AssignedMember, GroupAssignment
 from kafka_groups.assignment.application.process_ids import in_hash_table_order
 from kafka_groups.protocol.consumer_protocol import ConsumerProtocolAssignment
 from kafka_groups.protocol.streams_user_data.assignment_info import AssignmentInfo
 from kafka_groups.protocol.streams_user_data.host_maps import HostMaps
 from kafka_groups.types import TaskId, TopicPartition
 
-__all__ = ["encoded_assignments", "encoded_errors", "host_maps"]
+__all__ = ["assignments_of_members", "encoded_errors", "host_maps", "told_to_assignor"]
 
 
 def encoded_errors(subscriptions: Subscriptions, code: int) -> dict[str, bytes]:
@@ -28,9 +29,9 @@ def encoded_errors(subscriptions: Subscriptions, code: int) -> dict[str, bytes]:
     return dict.fromkeys(subscriptions.members, data)
 
 
-def encoded_assignments(
+def assignments_of_members(
     subscriptions: Subscriptions, handed_over: Mapping[str, HandedOver], inputs: Inputs, maps: HostMaps
-) -> dict[str, bytes]:
+) -> dict[str, ConsumerProtocolAssignment]:
     """Return the assignments of all members.
 
     Args:
@@ -41,10 +42,12 @@ def encoded_assignments(
     """
     # All members get the lowest version that was received, so that each can read it (StreamsPartitionAssignor.assign).
     version, common = subscriptions.version, subscriptions.common_version
-    return {member_id: _encoded(each, inputs, maps, version, common) for member_id, each in handed_over.items()}
+    return {member_id: _assignment(each, inputs, maps, version, common) for member_id, each in handed_over.items()}
 
 
-def _encoded(each: HandedOver, inputs: Inputs, maps: HostMaps, version: int, common: int) -> bytes:
+def _assignment(
+    each: HandedOver, inputs: Inputs, maps: HostMaps, version: int, common: int
+) -> ConsumerProtocolAssignment:
     # Members sort their partitions, and take the n-th task for the n-th partition, so the tasks follow this order.
     pairs = sorted((partition, task) for task in each.active for partition in inputs[task])
     info = AssignmentInfo(
@@ -59,7 +62,24 @@ def _encoded(each: HandedOver, inputs: Inputs, maps: HostMaps, version: int, com
     for partition, _ in pairs:
         by_topic.setdefault(partition.topic, []).append(partition.partition)
     assigned = {topic: tuple(numbers) for topic, numbers in by_topic.items()}
-    return ConsumerProtocolAssignment(assigned_partitions=assigned, user_data=info.encode()).encode()
+    return ConsumerProtocolAssignment(assigned_partitions=assigned, user_data=info.encode())
+
+
+def told_to_assignor(
+    handed_over: Mapping[str, HandedOver], inputs: Inputs, assignments: Mapping[str, ConsumerProtocolAssignment]
+) -> GroupAssignment:
+    """Return what members get in this round, with the bytes of it, for the assignor's callback."""
+    return GroupAssignment(
+        {
+            member_id: AssignedMember(
+                active_tasks=frozenset(each.active),
+                standby_tasks=frozenset(each.standby),
+                partitions=frozenset(partition for task in each.active for partition in inputs[task]),
+                user_data=assignments[member_id].user_data,
+            )
+            for member_id, each in handed_over.items()
+        }
+    )
 
 
 def host_maps(subscriptions: Subscriptions, target: Target, inputs: Inputs) -> HostMaps:

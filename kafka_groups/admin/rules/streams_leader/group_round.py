@@ -8,6 +8,7 @@ from attrs import field, frozen
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
 from kafka_groups.assignment import AssignmentConfigs, Registered
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.types import TaskId
 
 __all__ = ["MOST_BYTES", "ErrorForAll", "GroupRound", "LeaderSettings", "LeadingError", "LedRound"]
 
@@ -29,12 +30,15 @@ class LeaderSettings:
         assignment: What concerns assignments.
         replication_factor: That of internal topics; -1 for the brokers' default.
         assignor: The task assignor; None for the default, `HighAvailabilityTaskAssignor`.
+        pause_ms: The time until the next round if the assignor cannot tell the assignment, which then grows
+            (`retry.backoff.max.ms`).
     """
 
     application_id: str
     assignment: AssignmentConfigs = field(factory=AssignmentConfigs)
     replication_factor: int = -1
     assignor: Registered | None = None
+    pause_ms: int = 1_000
 
 
 @frozen(kw_only=True)
@@ -48,6 +52,7 @@ class GroupRound:
         instance_ids: The instance ids of static members, by member id.
         topology: The topology of the application.
         settings: Its configuration.
+        postponed: How many rounds in a row before this one its assignor could not tell the assignment.
     """
 
     generation: int
@@ -56,6 +61,7 @@ class GroupRound:
     instance_ids: Mapping[str, str] = field(factory=dict, repr=False)
     topology: GroupTopology = field(repr=False)
     settings: LeaderSettings
+    postponed: int = 0
 
 
 @frozen
@@ -82,6 +88,10 @@ class LedRound:
         warnings: Sentences for the log.
         created_topics: The internal topics that were created for it.
         watched: The numbers of partitions of the topics that tasks read. If they change, the leader joins again.
+        is_postponed: Whether the assignor could not tell the assignment, so that members keep their tasks.
+        unassigned: The tasks that the assignor has given to nobody.
+        follow_up_ms: The time at which the leader joins again itself because the group's version cannot tell members
+            such a time, in milliseconds since the epoch; None for never.
     """
 
     generation: int
@@ -90,6 +100,9 @@ class LedRound:
     warnings: tuple[str, ...] = ()
     created_topics: tuple[str, ...] = ()
     watched: Mapping[str, int] = field(factory=dict)
+    is_postponed: bool = False
+    unassigned: tuple[TaskId, ...] = ()
+    follow_up_ms: int | None = None
 
     @property
     def size_bytes(self) -> int:

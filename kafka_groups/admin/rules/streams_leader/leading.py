@@ -5,12 +5,18 @@ another thread.
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
 from typing import Final
 
 from attrs import evolve, field, frozen
 
-from kafka_groups.admin.rules.streams_leader.assignments import encoded_assignments, encoded_errors, host_maps
+from kafka_groups.admin.rules.streams_leader.assigning import assignor_of, check_outcome, run_in_leader
+from kafka_groups.admin.rules.streams_leader.assignments import (
+    assignments_of_members,
+    encoded_errors,
+    host_maps,
+    told_to_assignor,
+)
+from kafka_groups.admin.rules.streams_leader.follow_up_times import follow_up_times, own_follow_up_ms
 from kafka_groups.admin.rules.streams_leader.group_round import (
     MOST_BYTES,
     ErrorForAll,
@@ -18,7 +24,14 @@ from kafka_groups.admin.rules.streams_leader.group_round import (
     LeadingError,
     LedRound,
 )
-from kafka_groups.admin.rules.streams_leader.hand_over import hand_over, inputs_of_tasks, readers_of
+from kafka_groups.admin.rules.streams_leader.hand_over import (
+    HandedOver,
+    Inputs,
+    Target,
+    hand_over,
+    inputs_of_tasks,
+    readers_of,
+)
 from kafka_groups.admin.rules.streams_leader.internal_topics import (
     check_counts,
     existing_counts,
@@ -26,11 +39,13 @@ from kafka_groups.admin.rules.streams_leader.internal_topics import (
     ready_topics,
     topics_of_topology,
 )
+from kafka_groups.admin.rules.streams_leader.kept_tasks import MOST_KEPT, as_handed_over, kept_tasks, pause_after_ms
 from kafka_groups.admin.rules.streams_leader.lags import ChangelogEnds, ask_for_ends
-from kafka_groups.admin.rules.streams_leader.leader_input import EPOCH, leader_input
+from kafka_groups.admin.rules.streams_leader.leader_input import leader_input
 from kafka_groups.admin.rules.streams_leader.strangers import warnings_about_strangers
 from kafka_groups.admin.rules.streams_leader.subscriptions import (
     SHUTDOWN_REQUESTED,
+    LedMember,
     Subscriptions,
     read_subscriptions,
 )
@@ -39,20 +54,13 @@ from kafka_groups.admin.rules.streams_leader.topology_counts import (
     missing_sources,
     topology_counts,
 )
-from kafka_groups.assignment import (
-    AssignmentError,
-    FallbackPriorTaskAssignor,
-    HighAvailabilityTaskAssignor,
-    ProcessId,
-    Registered,
-    TaskAssignmentError,
-    TaskInfo,
-)
-from kafka_groups.assignment.application.assignor_run import Computed, computed
+from kafka_groups.assignment import GroupAssignment, Registered, TaskAssignmentError, TaskInfo
+from kafka_groups.assignment.application.tasks import in_task_order
 from kafka_groups.assignment.application.topology_tasks import SubtopologyTopics, tasks_of_topology
 from kafka_groups.client.calls.questions import Asking
 from kafka_groups.client.events import listed
-from kafka_groups.errors.texts import counted, named, sentences
+from kafka_groups.errors.texts import counted, named, place_of, sentences, text_of
+from kafka_groups.protocol.consumer_protocol import ConsumerProtocolAssignment
 from kafka_groups.types import TaskId
 
 __all__ = ["AskedRound", "ask_for_round", "led_round"]
@@ -84,6 +92,11 @@ class AskedRound:
     ends: ChangelogEnds = field(default=ChangelogEnds(None), repr=False)
     created_topics: tuple[str, ...] = ()
     read_counts: Mapping[str, int] = field(factory=dict)
+
+    @property
+    def leader(self) -> LedMember:
+        """The member that leads."""
+        return self.subscriptions.members[self.given.member_id]
 
 
 # ------------------------------------------------------------------------------------------------ asking
@@ -158,27 +171,75 @@ def led_round(asked: AskedRound, now_ms: int) -> LedRound:
         now_ms: The time, in milliseconds since the epoch.
 
     Raises:
-        LeadingError: A member's endpoint is invalid, or the result of an assignor is.
-        Exception: Whatever else an assignor raises.
+        LeadingError: A member's endpoint is invalid, the assignor has failed, or its result is wrong.
     """
     if asked.error is not None:
         return _ended_round(asked, asked.error)
+    assignor = assignor_of(asked.given.settings, knows_lags=asked.ends.failure is None)
+    given = leader_input(asked.given, asked.subscriptions, asked.tasks, asked.ends, now_ms)
     try:
-        done = _checked(asked, now_ms)
+        run = run_in_leader(assignor, given)
     except TaskAssignmentError as error:
-        return _ended_round(asked, ErrorForAll(ASSIGNMENT_FAILED, error))
+        return _postponed_round(asked, assignor, error, now_ms)
+    target = run.outcome.group_assignment.members
     inputs = inputs_of_tasks(asked.tasks)
-    target = done.outcome.group_assignment.members
-    handed_over = hand_over(target, asked.subscriptions, asked.tasks, inputs, _deadlines(asked, done))
+    times = follow_up_times(assignor, run.outcome.deadlines, asked.leader.process_id, now_ms)
+    handed_over = hand_over(target, asked.subscriptions, asked.tasks, inputs, times)
+    done, assignments = _encoded(asked, target, handed_over, inputs)
+    # The callback hears what members really get, and hears it before a wrong result is refused: the order of
+    # StreamsPartitionAssignor.assign.
+    told = told_to_assignor(handed_over, inputs, assignments) if run.outcome.is_readable else GroupAssignment()
+    callback_error = run.tell(told)
+    check_outcome(assignor, run.outcome)
+    more = () if callback_error is None else (_about_callback(assignor, callback_error),)
+    return evolve(done, warnings=(*done.warnings, *more), unassigned=_unassigned(asked, target))
+
+
+def _postponed_round(asked: AskedRound, assignor: Registered, error: TaskAssignmentError, now_ms: int) -> LedRound:
+    """Return a round in which all members keep their tasks, or get an error if there were many such rounds."""
+    times = asked.given.postponed
+    if times >= MOST_KEPT:
+        return _ended_round(asked, ErrorForAll(ASSIGNMENT_FAILED, _given_up(assignor, error)))
+    settings = asked.given.settings
+    pause_ms = pause_after_ms(settings.pause_ms, times)
+    inputs = inputs_of_tasks(asked.tasks)
+    kept = kept_tasks(asked.subscriptions, asked.tasks, inputs, settings.assignment.num_standby_replicas)
+    handed_over = as_handed_over(kept, asked.given.member_id, now_ms + pause_ms)
+    done, _ = _encoded(asked, kept, handed_over, inputs)
+    why = sentences(
+        f"The task assignor {assignor} cannot tell the assignment now: {_why(error)}",
+        "Members keep the tasks that they have, and tasks that nobody has wait",
+        f"It is asked again in {pause_ms} ms. That was try {times + 1} of {MOST_KEPT + 1}, and all members end after "
+        "the last one",
+    )
+    return evolve(done, warnings=(*done.warnings, why), is_postponed=True)
+
+
+def _given_up(assignor: Registered, error: TaskAssignmentError) -> TaskAssignmentError:
+    text = f"The task assignor {assignor} could not tell the assignment in {MOST_KEPT + 1} rounds in a row"
+    given_up = TaskAssignmentError(sentences(f"{text}: {_why(error)}"))
+    given_up.__cause__ = error
+    return given_up
+
+
+def _why(error: TaskAssignmentError) -> str:
+    return text_of(error) or "it gives no reason"
+
+
+def _encoded(
+    asked: AskedRound, target: Target, handed_over: Mapping[str, HandedOver], inputs: Inputs
+) -> tuple[LedRound, Mapping[str, ConsumerProtocolAssignment]]:
+    """Return the round in which members get tasks, with their assignments before these are bytes."""
     maps = host_maps(asked.subscriptions, target, inputs)
-    assignments = encoded_assignments(asked.subscriptions, handed_over, inputs, maps)
-    return LedRound(
+    assignments = assignments_of_members(asked.subscriptions, handed_over, inputs, maps)
+    done = LedRound(
         generation=asked.given.generation,
-        assignments=assignments,
-        warnings=tuple(_warnings(asked, done, assignments, has_hosts=bool(maps.active))),
+        assignments={member_id: each.encode() for member_id, each in assignments.items()},
         created_topics=asked.created_topics,
         watched=asked.read_counts,
+        follow_up_ms=own_follow_up_ms(asked.subscriptions.version, handed_over.values()),
     )
+    return evolve(done, warnings=tuple(_warnings(asked, done.size_bytes, has_hosts=bool(maps.active)))), assignments
 
 
 def _ended_round(asked: AskedRound, error: ErrorForAll) -> LedRound:
@@ -190,37 +251,15 @@ def _ended_round(asked: AskedRound, error: ErrorForAll) -> LedRound:
     )
 
 
-def _checked(asked: AskedRound, now_ms: int) -> Computed:
-    assignor = _assignor(asked)
-    done = computed(assignor, leader_input(asked.given, asked.subscriptions, asked.tasks, asked.ends, now_ms))
-    error = done.outcome.error
-    if error is not AssignmentError.NONE:
-        raise LeadingError(f"The result of the task assignor {assignor} has {error.value} ({error.name}).")
-    return done
+def _unassigned(asked: AskedRound, target: Target) -> tuple[TaskId, ...]:
+    return tuple(in_task_order(asked.tasks.keys() - {task for each in target.values() for task in each.active_tasks}))
 
 
-def _assignor(asked: AskedRound) -> Registered:
-    # Only the default is replaced if lags are not known. An assignor of a user is told that they are not
-    # (StreamsPartitionAssignor.assign).
-    if asked.given.settings.assignor is not None:
-        return asked.given.settings.assignor
-    return Registered(HighAvailabilityTaskAssignor if asked.ends.failure is None else FallbackPriorTaskAssignor)
+def _about_callback(assignor: Registered, error: Exception) -> str:
+    return sentences(f"The callback of the task assignor {assignor} has failed: {named(error)}", place_of(error))
 
 
-def _deadlines(asked: AskedRound, done: Computed) -> dict[ProcessId, int]:
-    """Return the times at which processes want another rebalance, in milliseconds since the epoch."""
-    found = {
-        process_id: (deadline - EPOCH) // timedelta(milliseconds=1)
-        for process_id, deadline in done.outcome.deadlines.items()
-    }
-    if asked.given.settings.assignor is not None:
-        return found
-    # The deadline is one of the leader's clock, so its own process waits for it. The default assignor gives it to any.
-    own = asked.subscriptions.members[asked.given.member_id].process_id
-    return dict.fromkeys([own] if found else [], min(found.values(), default=0))
-
-
-def _warnings(asked: AskedRound, done: Computed, assignments: Mapping[str, bytes], *, has_hosts: bool) -> Iterator[str]:
+def _warnings(asked: AskedRound, size: int, *, has_hosts: bool) -> Iterator[str]:
     yield from warnings_about_strangers(
         asked.subscriptions, asked.tasks, asked.read_counts, readers_of(inputs_of_tasks(asked.tasks))
     )
@@ -228,9 +267,6 @@ def _warnings(asked: AskedRound, done: Computed, assignments: Mapping[str, bytes
         yield sentences(
             f"The ends of changelogs are not known, so tasks stay where they are: {named(asked.ends.failure)}"
         )
-    if done.callback_error is not None:
-        yield sentences(f"The callback of the task assignor failed: {named(done.callback_error)}")
-    size = sum(map(len, assignments.values()))
     if size > MOST_BYTES:
         yield _about_size(size, has_hosts=has_hosts)
 

@@ -45,18 +45,19 @@ class ClassicMembership(ClassicMemberState):
 
     # ------------------------------------------------------------------------------------ leading
 
-    def assign(self, led: LedGeneration, assignments: Mapping[str, bytes], error: str = "") -> None:
-        """Send the assignments of a generation that the member leads, by the ids of members.
+    def assign(self, led: LedGeneration, assignments: Mapping[str, bytes], error: str = "") -> bool:
+        """Send the assignments of a generation that the member leads. Return whether the generation is not over.
 
         Args:
             led: The generation. If it is over, nothing happens.
-            assignments: The assignments.
+            assignments: The assignments by the ids of members.
             error: Why all members get an error instead of tasks.
         """
         if led is not self.to_lead or self.state is not MembershipState.LEADING:
-            return
+            return False
         self._round.assignments, self._round.error = assignments, error
         self._handle(ClassicMembershipEvent.LED)
+        return True
 
     def could_not_lead(self, led: LedGeneration, error: KafkaGroupsError, now_ms: int, *, is_final: bool) -> None:
         """Leave the group, because the member leads it and cannot assign tasks. It joins again if that may pass."""
@@ -70,9 +71,14 @@ class ClassicMembership(ClassicMemberState):
         self._depart("it could not assign the tasks of the group")
         self._fence(now_ms)
 
-    def request_round(self, reason: str) -> None:
-        """Join again as soon as the member has what it was assigned, for example because topics have grown."""
-        self._follow_ups.want(reason)
+    def request_round(self, reason: str, at_ms: int = 0) -> None:
+        """Join again when the member has what it was assigned, at once or at a time.
+
+        Args:
+            reason: Why, for example because topics have grown.
+            at_ms: The time by the monotonic clock; 0 for at once.
+        """
+        self._follow_ups.want(reason, at_ms)
 
     # ------------------------------------------------------------------ what the application does
 

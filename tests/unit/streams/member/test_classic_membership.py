@@ -1,93 +1,32 @@
 """Members of a classic group with a leader of their own, against an embedded cluster in virtual time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
-from kafka_groups.admin.rules.group_topology.group_topology import ChangelogTopic, RepartitionTopic
 from kafka_groups.admin.rules.group_topology.topology_builder import GroupTopologyBuilder
-from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings
 from kafka_groups.broker.faults import DROP_RESPONSE
 from kafka_groups.errors import BrokerError, FencedInstanceIdError, KafkaGroupsError, TasksLostError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.streams import AsyncStreamsGroupMember, MembershipState, StatusesChanged, TasksAssigned
+from kafka_groups.streams import MembershipState, StatusesChanged
 from kafka_groups.streams.errors import StreamsError
-from kafka_groups.streams.member.classic.classic_settings import ClassicSettings
 from kafka_groups.streams.member.classic.membership import ClassicMembership
-from kafka_groups.streams.member.classic_membership import classic_membership
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
-from kafka_groups.testing.simulation import Simulation, run_simulated
-from kafka_groups.types import OffsetAndMetadata, TaskId, TopicPartition
-from tests.unit.streams.member.clusters import TOPIC, World
-
-T = TypeVar("T")
-Program = Callable[[World], Awaitable[None]]
-SETTINGS = ClassicSettings(session_ms=6_000, heartbeat_ms=1_000)
-COUNTING = (
-    GroupTopologyBuilder()
-    .add_subtopology("0", sources=[TOPIC], sinks=["app-words-repartition"])
-    .add_subtopology(
-        "1",
-        repartition_sources=[RepartitionTopic("app-words-repartition")],
-        changelogs=[ChangelogTopic("app-counts-changelog", {"cleanup.policy": "compact"})],
-    )
-    .build()
+from kafka_groups.types import OffsetAndMetadata, TopicPartition
+from tests.unit.streams.member.classic_members import (
+    COUNTING,
+    MEMBERSHIP,
+    SETTINGS,
+    member,
+    owned,
+    poll,
+    shared,
+    simulate,
+    until,
 )
-ALL = {TaskId(each, number) for each in "01" for number in range(2)}
-
-
-async def at_once(function: Callable[[], T]) -> T:
-    """A simulation has no threads."""
-    await asyncio.sleep(0)
-    return function()
-
-
-MEMBERSHIP = classic_membership(SETTINGS, LeaderSettings(application_id="app"), 60_000, at_once)
-
-
-def member(world: World, **config: Any) -> AsyncStreamsGroupMember:
-    return world.member(topology=COUNTING, _membership_of=MEMBERSHIP, **config)
-
-
-def simulate(program: Program, seed: int = 1) -> None:
-    async def run(simulation: Simulation) -> None:
-        async with World(simulation) as made:
-            await program(made)
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        assert not tasks, tasks
-        await asyncio.sleep(0)
-        assert made.network.open_connections == 0
-
-    run_simulated(run, seed, limit_s=7200)
-
-
-async def poll(*members: AsyncStreamsGroupMember) -> None:
-    """Take and confirm the events of members."""
-    for each in members:
-        for event in await each.poll(0):
-            if not isinstance(event, TasksAssigned | StatusesChanged):
-                each.confirm(event)
-    await asyncio.sleep(0.1)
-
-
-async def until(found: Callable[[], bool], *members: AsyncStreamsGroupMember) -> None:
-    async with asyncio.timeout(120):
-        while not found():
-            await poll(*members)
-
-
-def owned(*members: AsyncStreamsGroupMember) -> list[set[TaskId]]:
-    return [set(each.tasks.active) for each in members]
-
-
-def shared(*members: AsyncStreamsGroupMember) -> bool:
-    """Whether the members are stable and have all tasks, each of them some."""
-    its = owned(*members)
-    stable = all(each.state is MembershipState.STABLE for each in members)
-    return stable and all(its) and set().union(*its) == ALL and sum(map(len, its)) == len(ALL)
+from tests.unit.streams.member.clusters import TOPIC, World
 
 
 def test_a_member_leads_creates_topics_and_shares_tasks_with_those_that_come_and_go() -> None:

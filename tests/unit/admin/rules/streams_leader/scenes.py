@@ -29,7 +29,7 @@ COUNTING = Subtopology(
 WORD_COUNT = GroupTopology((SPLITTING, COUNTING))
 """Reads IN, splits lines into WORDS, and counts them in COUNTS."""
 
-A, B = UUID(int=1), UUID(int=2)
+A, B, C = UUID(int=1), UUID(int=2), UUID(int=3)
 NOW_MS = 1_800_000_000_000
 ALL_COUNTS = {IN: 2, WORDS: 2, COUNTS: 2}
 

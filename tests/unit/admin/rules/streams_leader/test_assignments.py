@@ -2,7 +2,12 @@
 
 from typing import Any
 
-from kafka_groups.admin.rules.streams_leader.assignments import encoded_assignments, encoded_errors, host_maps
+from kafka_groups.admin.rules.streams_leader.assignments import (
+    assignments_of_members,
+    encoded_errors,
+    host_maps,
+    told_to_assignor,
+)
 from kafka_groups.admin.rules.streams_leader.hand_over import HandedOver
 from kafka_groups.admin.rules.streams_leader.subscriptions import Subscriptions, read_subscriptions
 from kafka_groups.assignment.application.task_assignor import AssignedMember
@@ -30,9 +35,14 @@ def decoded(data: bytes) -> tuple[Any, AssignmentInfo]:
     return assignment.assigned_partitions, decode_assignment(assignment.user_data)
 
 
+def encoded(members: Subscriptions, handed: dict[str, HandedOver]) -> dict[str, bytes]:
+    assignments = assignments_of_members(members, handed, INPUTS, HostMaps())
+    return {member_id: each.encode() for member_id, each in assignments.items()}
+
+
 def test_tasks_are_in_the_order_of_their_partitions() -> None:
     handed = {"m": HandedOver((ONE, TWO, TEN), (), 7)}
-    partitions, info = decoded(encoded_assignments(read(member("m")), handed, INPUTS, HostMaps())["m"])
+    partitions, info = decoded(encoded(read(member("m")), handed)["m"])
     assert partitions == {"a": (2, 10), "b": (0,), "c": (0,), "d": (0,)}
     assert info.active_tasks == (TWO, TEN, ONE, TWO, ONE)
     assert info.next_rebalance_ms == 7
@@ -40,14 +50,14 @@ def test_tasks_are_in_the_order_of_their_partitions() -> None:
 
 def test_copies_have_their_input_partitions() -> None:
     handed = {"m": HandedOver((), (TWO,), None)}
-    _, info = decoded(encoded_assignments(read(member("m")), handed, INPUTS, HostMaps())["m"])
+    _, info = decoded(encoded(read(member("m")), handed)["m"])
     assert info.standby_tasks == ((TWO, INPUTS[TWO]),)
 
 
 def test_assignments_are_in_the_version_that_all_can_read() -> None:
     members = read(member("m", version=8, latest=10), member("n", B))
     handed = dict.fromkeys("mn", HandedOver((), (), None))
-    for data in encoded_assignments(members, handed, INPUTS, HostMaps()).values():
+    for data in encoded(members, handed).values():
         _, info = decoded(data)
         assert (info.version, info.commonly_supported_version) == (8, 10)
 
@@ -56,6 +66,17 @@ def test_an_error_goes_to_all_in_their_version() -> None:
     for data in encoded_errors(read(member("m", version=8, latest=10), member("n", B)), 3).values():
         partitions, info = decoded(data)
         assert (info.version, info.error_code, partitions) == (8, 3, {})
+
+
+def test_the_assignor_is_told_what_members_get_and_the_bytes_of_it() -> None:
+    handed = {"m": HandedOver((TEN, TWO), (ONE,), 0), "n": HandedOver((), (), None)}
+    assignments = assignments_of_members(read(member("m"), member("n", B)), handed, INPUTS, HostMaps())
+    told = told_to_assignor(handed, INPUTS, assignments).members
+    its = {*INPUTS[TEN], *INPUTS[TWO]}
+    data = {id_: ConsumerProtocolAssignment.decode(each.encode()).user_data for id_, each in assignments.items()}
+    assert told["m"] == AssignedMember(frozenset({TEN, TWO}), frozenset({ONE}), frozenset(its), data["m"])
+    assert told["n"] == AssignedMember(frozenset(), frozenset(), frozenset(), data["n"])
+    assert data["m"] != data["n"]
 
 
 # ---------------------------------------------------------------------------------------------- host maps

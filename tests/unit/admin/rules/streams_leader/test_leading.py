@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -21,17 +23,24 @@ from kafka_groups.admin.rules.streams_leader.group_round import GroupRound, Lead
 from kafka_groups.admin.rules.streams_leader.leading import ask_for_round, led_round
 from kafka_groups.assignment import (
     ApplicationState,
+    AssignedMember,
     AssignedTask,
     AssignmentConfigs,
+    AssignmentError,
+    GroupAssignment,
+    GroupSubscription,
     HighAvailabilityTaskAssignor,
     KafkaStreamsAssignment,
+    ProcessId,
     Registered,
     TaskAssignment,
     TaskAssignmentError,
+    TaskAssignor,
 )
 from kafka_groups.assignment.application.states import UNKNOWN_LAG
 from kafka_groups.client.calls.questions import Question
 from kafka_groups.client.calls.results import Results
+from kafka_groups.errors import IllegalStateError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -39,6 +48,7 @@ from kafka_groups.protocol.streams_user_data.assignment_info import AssignmentIn
 from kafka_groups.protocol.streams_user_data.host_maps import HostMaps
 from kafka_groups.protocol.streams_user_data.offset_sums import RUNNING_TASK
 from kafka_groups.protocol.streams_user_data.subscription_info import SubscriptionInfo
+from kafka_groups.types import TaskId
 from tests.support.assignors.answered_questions import AnsweringTopics
 from tests.support.assignors.leader_cases import LeaderCase, ToldMember
 from tests.unit.admin.rules.streams_leader.scenes import (
@@ -50,6 +60,7 @@ from tests.unit.admin.rules.streams_leader.scenes import (
     WORDS,
     A,
     B,
+    C,
     asked,
     group,
     infos,
@@ -74,10 +85,12 @@ def running(member_id: str, process_id: UUID = A) -> ToldMember:
     return member(member_id, process_id, *EVERY_TASK, sums=tuple((task, RUNNING_TASK) for task in tasks("1_0", "1_1")))
 
 
-def led_by(assignor: object, case: LeaderCase, topics: AnsweringTopics | None = None) -> LedRound:
+def led_by(
+    assignor: object, case: LeaderCase, topics: AnsweringTopics | None = None, *, postponed: int = 0
+) -> LedRound:
     topics = topics or case.topics
     settings = LeaderSettings(application_id="app", assignor=Registered(assignor, name="own"))
-    given = evolve(case.round, settings=settings)
+    given = evolve(case.round, settings=settings, postponed=postponed)
     return led_round(asyncio.run(ask_for_round(topics, topics, given)), case.now_ms)
 
 
@@ -161,20 +174,145 @@ def test_a_topology_without_numbers_is_an_error_of_all() -> None:
     assert isinstance(done.error.cause, TaskAssignmentError)
 
 
-def test_an_assignor_that_cannot_tell_is_an_error_of_all() -> None:
+def cannot_tell(_state: ApplicationState) -> TaskAssignment:
+    raise TaskAssignmentError("not now")
+
+
+def test_members_keep_their_tasks_if_the_assignor_cannot_tell() -> None:
+    has_some, has_none = member("m", A, *tasks("0_0", "1_1")), member("n", B)
+    done = led_by(cannot_tell, group(has_some, has_none, counts={IN: 2}))
+    assert {id_: set(each.active_tasks) for id_, each in infos(done).items()} == {
+        "m": set(tasks("0_0", "1_1")),
+        "n": set(),
+    }
+    assert {id_: each.next_rebalance_ms for id_, each in infos(done).items()} == {"m": NOW_MS + 1_000, "n": None}
+    assert (done.error, done.is_postponed, done.created_topics) == (None, True, (COUNTS, WORDS))
+    assert done.watched == {IN: 2, WORDS: 2}
+    [warning] = done.warnings
+    assert warning == (
+        "The task assignor own cannot tell the assignment now: not now. Members keep the tasks that they have, and "
+        "tasks that nobody has wait. It is asked again in 1000 ms. That was try 1 of 11, and all members end after the "
+        "last one."
+    )
+
+
+def test_an_assignor_that_gives_no_reason() -> None:
     def assign(_state: ApplicationState) -> TaskAssignment:
-        raise TaskAssignmentError("not now")
+        raise TaskAssignmentError
 
-    done = led_by(assign, group(member("m"), counts={IN: 2}))
-    assert infos(done)["m"].error_code == 3
+    [warning] = led_by(assign, group(member("m"))).warnings
+    assert "cannot tell the assignment now: it gives no reason. Members" in warning
+
+
+def test_an_assignor_that_never_tells_is_asked_less_and_less_often() -> None:
+    waits = [
+        (infos(led_by(cannot_tell, group(member("m")), postponed=times))["m"].next_rebalance_ms or 0) - NOW_MS
+        for times in range(10)
+    ]
+    assert waits == [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000, 30_000, 30_000]
+
+
+def test_an_assignor_that_has_not_told_for_ten_rounds_is_an_error_of_all() -> None:
+    done = led_by(cannot_tell, group(member("m"), member("n", B)), postponed=10)
+    assert {id_: each.error_code for id_, each in infos(done).items()} == {"m": 3, "n": 3}
     assert done.error is not None
-    assert str(done.error.cause) == "not now"
-    assert done.created_topics == (COUNTS, WORDS)
+    assert str(done.error.cause) == (
+        "The task assignor own could not tell the assignment in 11 rounds in a row: not now."
+    )
+    assert not done.is_postponed
 
 
-def test_a_wrong_result_of_an_assignor_ends_the_leader() -> None:
-    with pytest.raises(LeadingError, match=r"own has a process is missing \(MISSING_PROCESS_ID\)"):
-        led_by(lambda _state: TaskAssignment([]), group(member("m")))
+@pytest.mark.parametrize("error", [ValueError("oh"), IllegalStateError("oh"), SystemExit("oh"), LeadingError("oh")])
+def test_anything_else_that_an_assignor_raises_ends_the_leader(error: BaseException) -> None:
+    def assign(_state: ApplicationState) -> TaskAssignment:
+        raise error
+
+    with pytest.raises(
+        LeadingError, match=rf"The task assignor own has failed: {type(error).__name__}: oh\."
+    ) as raised:
+        led_by(assign, group(member("m")))
+    assert raised.value.__cause__ is error
+
+
+class Listening(TaskAssignor):
+    """Assigns as a function says, and notes what it is told."""
+
+    told: tuple[GroupAssignment, GroupSubscription, AssignmentError] | None = None
+
+    def __init__(self, assign: Callable[[ApplicationState], TaskAssignment]) -> None:
+        self._assign = assign
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        return self._assign(application_state)
+
+    def on_assignment_computed(
+        self, assignment: GroupAssignment, subscription: GroupSubscription, error: AssignmentError
+    ) -> None:
+        self.told = assignment, subscription, error
+
+
+def unknown_process(state: ApplicationState) -> TaskAssignment:
+    known = map(KafkaStreamsAssignment.of, state.kafka_streams_states(compute_task_lags=False))
+    return TaskAssignment([*known, KafkaStreamsAssignment.of(ProcessId(C))])
+
+
+def unknown_task(state: ApplicationState) -> TaskAssignment:
+    [first, *_] = state.kafka_streams_states(compute_task_lags=False)
+    return TaskAssignment([KafkaStreamsAssignment.of(first, [AssignedTask.active(TaskId("9", 0))])])
+
+
+def active_twice(state: ApplicationState) -> TaskAssignment:
+    every = [AssignedTask.active(task) for task in state.all_tasks]
+    processes = state.kafka_streams_states(compute_task_lags=False)
+    return TaskAssignment([KafkaStreamsAssignment.of(each, every) for each in processes])
+
+
+def copies_without_state(state: ApplicationState) -> TaskAssignment:
+    processes = state.kafka_streams_states(compute_task_lags=False)
+    copy = AssignedTask.standby(TaskId("0", 1))
+    return TaskAssignment([KafkaStreamsAssignment.of(each, [copy]) for each in processes])
+
+
+def missing_process(state: ApplicationState) -> TaskAssignment:
+    [first, *_] = state.kafka_streams_states(compute_task_lags=False)
+    return TaskAssignment([KafkaStreamsAssignment.of(first, map(AssignedTask.active, state.all_tasks))])
+
+
+@pytest.mark.parametrize(
+    ("assign", "error", "detail"),
+    [
+        (unknown_process, AssignmentError.UNKNOWN_PROCESS_ID, f"Process {C} gets tasks, but does not exist."),
+        (unknown_task, AssignmentError.UNKNOWN_TASK_ID, f"Process {A} gets task 9_0, which does not exist."),
+        (
+            active_twice,
+            AssignmentError.ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES,
+            f"Task 0_0 is active in process {A} and in process {B}.",
+        ),
+        (
+            copies_without_state,
+            AssignmentError.INVALID_STANDBY_TASK,
+            f"Process {A} gets a copy of task 0_1, which has no state.",
+        ),
+        (
+            missing_process,
+            AssignmentError.MISSING_PROCESS_ID,
+            f"Process {B} has no assignment. Return an empty one for a process that gets no tasks.",
+        ),
+    ],
+)
+def test_a_wrong_result_is_told_to_its_assignor_and_ends_the_leader(
+    assign: Callable[[ApplicationState], TaskAssignment], error: AssignmentError, detail: str
+) -> None:
+    assignor = Listening(assign)
+    text = f"The task assignor own has returned an assignment with the error {error.name}. {detail}"
+    with pytest.raises(LeadingError, match=re.escape(text)):
+        led_by(assignor, group(member("m"), member("n", B)))
+    assert assignor.told is not None
+    assignment, subscription, told = assignor.told
+    is_readable = error not in (AssignmentError.UNKNOWN_PROCESS_ID, AssignmentError.UNKNOWN_TASK_ID)
+    assert (assignment.members.keys() == {"m", "n"}) is is_readable
+    assert subscription.members.keys() == {"m", "n"}
+    assert told is error
 
 
 def test_topics_are_not_created_if_one_that_exists_is_wrong() -> None:
@@ -256,14 +394,73 @@ def test_without_ends_a_users_assignor_is_told_that_lags_are_unknown() -> None:
 # ---------------------------------------------------------------------------------------------- the rest
 
 
-def test_a_callback_that_fails_is_a_warning() -> None:
+def test_the_callback_hears_what_members_get_in_this_round_and_the_bytes() -> None:
+    """All tasks go to a process that has none: nothing is free now."""
+
+    def assign(state: ApplicationState) -> TaskAssignment:
+        first, second = state.kafka_streams_states(compute_task_lags=False)
+        every = KafkaStreamsAssignment.of(second, map(AssignedTask.active, state.all_tasks))
+        return TaskAssignment([KafkaStreamsAssignment.of(first), every])
+
+    assignor, case = Listening(assign), group(running("m", A), member("n", B))
+    done = led_by(assignor, case)
+    assert assignor.told is not None
+    assignment, subscription, error = assignor.told
+    assert error is AssignmentError.NONE
+    for member_id, data in done.assignments.items():
+        sent = ConsumerProtocolAssignment.decode(data)
+        told = assignment.members[member_id]
+        assert told == AssignedMember(frozenset(), frozenset(), frozenset(), sent.user_data)
+    assert infos(done)["n"].next_rebalance_ms == 0
+    for member_id, data in case.subscriptions.items():
+        joined = ConsumerProtocolSubscription.decode(data)
+        assert subscription.members[member_id].user_data == joined.user_data is not None
+
+
+def test_a_callback_that_fails_is_a_warning_with_its_place_and_changes_nothing() -> None:
     class Failing(HighAvailabilityTaskAssignor):
         def on_assignment_computed(self, *_: object) -> None:
             raise ValueError("oh")
 
-    assert led_by(Failing, group(member("m"))).warnings == (
-        "The callback of the task assignor failed: ValueError: oh.",
-    )
+    done = led_by(Failing, group(member("m")))
+    [warning] = done.warnings
+    assert warning.startswith("The callback of the task assignor own has failed: ValueError: oh. File ")
+    assert f'"{__file__}", line ' in warning
+    assert warning.endswith("in on_assignment_computed.")
+    assert done.assignments == led_by(HighAvailabilityTaskAssignor, group(member("m"))).assignments
+
+
+def test_tasks_that_nobody_gets_are_named() -> None:
+    def assign(state: ApplicationState) -> TaskAssignment:
+        [process] = state.kafka_streams_states(compute_task_lags=False)
+        return TaskAssignment([KafkaStreamsAssignment.of(process, [AssignedTask.active(TaskId("1", 0))])])
+
+    assert led_by(assign, group(member("m"))).unassigned == tasks("0_0", "0_1", "1_1")
+
+
+def test_tasks_on_their_way_are_assigned() -> None:
+    done = led(group(running("m", A), member("n", B)))
+    assert {id_ for id_, each in infos(done).items() if each.next_rebalance_ms == 0} == {"n"}
+    assert done.unassigned == ()
+
+
+def test_the_leader_of_an_old_group_joins_again_itself() -> None:
+    def assign(state: ApplicationState) -> TaskAssignment:
+        [process] = state.kafka_streams_states(compute_task_lags=False)
+        every = KafkaStreamsAssignment.of(process, map(AssignedTask.active, state.all_tasks))
+        return TaskAssignment([every.with_followup_rebalance(state.now + timedelta(seconds=7))])
+
+    assert led_by(assign, group(member("m", version=6))).follow_up_ms == NOW_MS + 7_000
+    assert led_by(assign, group(member("m", version=7))).follow_up_ms is None
+    assert led_by(cannot_tell, group(member("m", version=6))).follow_up_ms == NOW_MS + 1_000
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_the_default_is_replaced_without_ends_also_if_it_is_named(*, is_named: bool) -> None:
+    case = group(running("z", B), member("a", A))
+    topics = evolve(case.topics, errors=NO_ENDS)
+    done = led_by(HighAvailabilityTaskAssignor, case, topics) if is_named else led(case, topics)
+    assert {id_: each.next_rebalance_ms for id_, each in infos(done).items()} == {"z": NOW_MS + PROBING_MS, "a": None}
 
 
 @pytest.mark.parametrize(
