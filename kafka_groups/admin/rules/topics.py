@@ -29,11 +29,15 @@ from kafka_groups.protocol.messages.metadata import MetadataResponse
 from kafka_groups.types import TopicPartition
 
 __all__ = [
+    "TopicReplicas",
     "TopicToCreate",
     "brokers_of_cluster",
+    "counts_of_topics",
     "create_topics",
     "delete_topics",
     "partitions_of_topics",
+    "replicas_in_response",
+    "replicas_of_topics",
 ]
 
 _CLUSTER = "the cluster"
@@ -99,6 +103,60 @@ def _partitions(_keys: Sequence[str], response: MetadataResponse) -> Mapping[str
         for topic in response.topics
     }
     return {**found, **refused}
+
+
+@frozen
+class TopicReplicas:
+    """The replicas of a topic's partitions.
+
+    Attributes:
+        nodes: The node ids of the brokers that have a partition, by its number.
+        racks: The racks of all running brokers by node id, None for one without.
+    """
+
+    nodes: Mapping[int, tuple[int, ...]]
+    racks: Mapping[int, str | None] = field(repr=False)
+
+    @property
+    def count(self) -> int:
+        """The number of partitions."""
+        return len(self.nodes)
+
+    def racks_of(self, partition: int) -> frozenset[str] | None:
+        """Return the racks of the running brokers that have a partition. None if there is no such partition."""
+        if partition not in self.nodes:
+            return None
+        return frozenset(rack for node in self.nodes[partition] if (rack := self.racks.get(node)))
+
+    def are_running(self, partition: int) -> bool:
+        """Return whether all brokers that have a partition are running, so that their racks are known."""
+        return all(node in self.racks for node in self.nodes.get(partition, ()))
+
+
+def counts_of_topics(topics: Mapping[str, TopicReplicas]) -> dict[str, int]:
+    """Return the numbers of partitions of topics."""
+    return {name: each.count for name, each in topics.items()}
+
+
+async def replicas_of_topics(ask: Asking, topics: Iterable[str]) -> Results[str, TopicReplicas]:
+    """Return the replicas of topics. A topic that you may not see, or that does not exist, is an error."""
+    return await ask(
+        Question(
+            "describe the topic", ApiKey.METADATA, tuple(dict.fromkeys(topics)), metadata_request, replicas_in_response
+        )
+    )
+
+
+def replicas_in_response(
+    _keys: Sequence[str], response: MetadataResponse
+) -> dict[str, TopicReplicas | KafkaGroupsError]:
+    """Return the replicas of the topics in a Metadata response, or their errors."""
+    racks = {broker.node_id: broker.rack for broker in response.brokers}
+    found = {
+        topic.name or "": TopicReplicas({each.partition_index: each.replica_nodes for each in topic.partitions}, racks)
+        for topic in response.topics
+    }
+    return {**found, **errors_of_topics(response.topics)}
 
 
 async def create_topics(

@@ -8,6 +8,7 @@ from typing_extensions import override
 
 from kafka_groups.config.clients.streams_member import StreamsMemberConfig
 from kafka_groups.config.keys import INT_MAX, LONG_MAX, Key, KeyType
+from kafka_groups.config.readers import UnfitError, read_list
 from kafka_groups.config.settings import KeyTable, setting
 from kafka_groups.errors import ConfigurationError
 
@@ -18,9 +19,23 @@ _HEARTBEATS = 3
 """The least number of heartbeats in a session: the coordinator may miss two of them."""
 
 
-def _number(name: str, default: int, doc: str, **options: Any) -> Any:
+_MOST_TAGS = 5
+"""As in Kafka Streams (StreamsConfig.MAX_RACK_AWARE_ASSIGNMENT_TAG_LIST_SIZE)."""
+
+
+def _number(name: str, default: int | None, doc: str, **options: Any) -> Any:
     limits: dict[str, Any] = {"type": KeyType.INT, "minimum": 0, "maximum": INT_MAX} | options
     return setting(Key(name=name, default=default, doc=doc + _ONLY, **limits))
+
+
+def _choice(name: str, default: str, choices: tuple[str, ...], doc: str) -> Any:
+    return setting(Key(name=name, type=KeyType.STRING, default=default, choices=choices, doc=doc + _ONLY))
+
+
+def _read_tag_names(value: object) -> tuple[str, ...]:
+    if len(names := read_list(value)) > _MOST_TAGS:
+        raise UnfitError(f"{len(names)} tags")
+    return names
 
 
 @frozen(kw_only=True)
@@ -67,6 +82,36 @@ class ClassicMemberConfig(StreamsMemberConfig):
         minimum=60_000,
         maximum=LONG_MAX,
     )
+    rack_aware_assignment_strategy: str = _choice(
+        "rack.aware.assignment.strategy",
+        "none",
+        ("none", "min_traffic", "balance_subtopology"),
+        "Whether tasks shall run in the rack of replicas of their partitions (KIP-925). min_traffic: as many as "
+        "possible, balance_subtopology: but so that each process has its share of each sub-topology. It needs "
+        "client.rack in all instances, and broker.rack on the brokers.",
+    )
+    rack_aware_assignment_traffic_cost: int | None = _number(
+        "rack.aware.assignment.traffic_cost",
+        None,
+        "What it costs that a task reads a partition from another rack. None: 10, and 1 with the sticky assignors.",
+    )
+    rack_aware_assignment_non_overlap_cost: int | None = _number(
+        "rack.aware.assignment.non_overlap_cost",
+        None,
+        "What it costs that a task moves for the sake of racks. None: 1, and 10 with the sticky assignors.",
+    )
+    rack_aware_assignment_tags: tuple[str, ...] = setting(
+        Key(
+            name="rack.aware.assignment.tags",
+            type=KeyType.LIST,
+            default=(),
+            form=f"at most {_MOST_TAGS} names of client tags",
+            reader=_read_tag_names,
+            annotation="str | Sequence[str]",
+            doc="The client tags by whose values standby tasks are spread (KIP-708). Each must be set with "
+            "client.tag.<name>." + _ONLY,
+        )
+    )
     replication_factor: int = _number(
         "replication.factor",
         -1,
@@ -80,6 +125,7 @@ class ClassicMemberConfig(StreamsMemberConfig):
         yield from super()._checks()
         yield self._check_heartbeats
         yield self._check_replication_factor
+        yield self._check_tags
 
     def _check_heartbeats(self) -> None:
         most_ms = self.session_timeout_ms // _HEARTBEATS
@@ -93,6 +139,16 @@ class ClassicMemberConfig(StreamsMemberConfig):
     def _check_replication_factor(self) -> None:
         if self.replication_factor == 0:
             raise ConfigurationError("replication.factor=0 is not a number of replicas. Use -1, or 1 or more.")
+
+    def _check_tags(self) -> None:
+        # StreamsConfig.validateRackAwarenessConfiguration: a member without the tag would lead others astray.
+        set_ = dict(self.client_tags)
+        for name in self.rack_aware_assignment_tags:
+            if name not in set_:
+                raise ConfigurationError(
+                    f"rack.aware.assignment.tags names {name!r}, but this process has no such tag. Set "
+                    f"client.tag.{name} to the value of this process, or leave the tag out."
+                )
 
 
 CLASSIC_KEYS = frozenset(each.name for each in fields(ClassicMemberConfig)) - {

@@ -366,6 +366,23 @@ class StreamsKeywords(StreamsMemberKeywords, total=False):
     """`probing.rebalance.interval.ms`: How often the group checks whether copies of stores have caught up, while tasks
     wait for them to move. Only with group.protocol=classic."""
 
+    rack_aware_assignment_strategy: Literal["none", "min_traffic", "balance_subtopology"]
+    """`rack.aware.assignment.strategy`: Whether tasks shall run in the rack of replicas of their partitions (KIP-925).
+    min_traffic: as many as possible, balance_subtopology: but so that each process has its share of each sub-topology.
+    It needs client.rack in all instances, and broker.rack on the brokers. Only with group.protocol=classic."""
+
+    rack_aware_assignment_traffic_cost: int | None
+    """`rack.aware.assignment.traffic_cost`: What it costs that a task reads a partition from another rack. None: 10,
+    and 1 with the sticky assignors. Only with group.protocol=classic."""
+
+    rack_aware_assignment_non_overlap_cost: int | None
+    """`rack.aware.assignment.non_overlap_cost`: What it costs that a task moves for the sake of racks. None: 1, and 10
+    with the sticky assignors. Only with group.protocol=classic."""
+
+    rack_aware_assignment_tags: str | Sequence[str]
+    """`rack.aware.assignment.tags`: The client tags by whose values standby tasks are spread (KIP-708). Each must be
+    set with client.tag.<name>. Only with group.protocol=classic."""
+
     replication_factor: int
     """`replication.factor`: The replication factor of internal topics. -1: that of the brokers. Only with
     group.protocol=classic."""

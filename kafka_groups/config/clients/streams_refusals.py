@@ -108,8 +108,7 @@ _NOT_YET: Advice = ("an application cannot have it in a classic group yet", _REM
 _IN_CLASSIC_GROUPS: Final[Mapping[str, Advice]] = {
     name.replace(".", "_"): told
     for told, names in {
-        _NOT_YET: "task.assignor.class rack.aware.assignment.non_overlap_cost rack.aware.assignment.strategy "
-        "rack.aware.assignment.tags rack.aware.assignment.traffic_cost",
+        _NOT_YET: "task.assignor.class",
         (
             "members of Kafka Streams 2.5 and later can be in the group without it, and those of 2.3 and older cannot",
             _REMOVE,

@@ -3,16 +3,17 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from attrs import frozen
 
 from kafka_groups.admin.rules.streams_leader.group_round import GroupRound, LeaderSettings, LeadingError, LedRound
+from kafka_groups.admin.rules.streams_leader.internal_topics import existing_topics
 from kafka_groups.admin.rules.streams_leader.leading import ask_for_round, led_round
-from kafka_groups.admin.rules.streams_leader.watched_topics import changed_topics, counts_to_watch
+from kafka_groups.admin.rules.streams_leader.watched_topics import WatchedTopics, read_topics
+from kafka_groups.admin.rules.topics import TopicReplicas
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.calls.questions import Asking
-from kafka_groups.client.events import listed
 from kafka_groups.client.requests import Lane
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.errors.texts import named, text_of
@@ -27,6 +28,9 @@ __all__ = ["GroupLeader", "LeaderParts", "LeadingTimes"]
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
+
+_SETTLING_S: Final = 1.0
+"""The time after which a change of racks is looked at again before it counts."""
 
 
 class Elsewhere(Protocol):
@@ -118,7 +122,7 @@ class GroupLeader:
 
     async def _lead(self, led: LedGeneration) -> None:
         # A static leader that was restarted has nothing to assign (KIP-814).
-        watched: Mapping[str, int] | None = None
+        watched: WatchedTopics | None = None
         if not led.skip_assignment:
             try:
                 watched = await self._assign(led)
@@ -128,7 +132,7 @@ class GroupLeader:
             self._failing_since_ms = None
         await self._watch(watched)
 
-    async def _assign(self, led: LedGeneration) -> Mapping[str, int]:
+    async def _assign(self, led: LedGeneration) -> WatchedTopics:
         # CreateTopics may wait in the broker for long, which must not hold up heartbeats. In the lane of the group,
         # nothing waits meanwhile.
         begun_ms = self._parts.clock.now_ms()
@@ -182,21 +186,27 @@ class GroupLeader:
         self._membership.could_not_lead(led, told, now_ms, is_final=is_final)
         self._parts.turn()
 
-    async def _watch(self, watched: Mapping[str, int] | None) -> None:
-        """Join again when the topics have other numbers of partitions than they had, or than were assigned."""
+    async def _watch(self, watched: WatchedTopics | None) -> None:
+        """Join again when the topics are not what they were, or not what was assigned."""
+        before: Mapping[str, TopicReplicas] | None = None
         while True:
-            now = await self._counts()
-            watched = now if watched is None else watched
-            if now is not None and watched and (changed := changed_topics(watched, now)):
-                self._membership.request_round(f"the partitions of {listed(changed)} have changed")
+            now = await self._topics(watched)
+            if watched is None and now is not None:
+                watched = WatchedTopics.as_they_are(now, uses_racks=self._settings.uses_racks)
+            changes = None if watched is None or now is None else watched.changes(now)
+            # A partition that moves has its old replicas and the new ones for a while. One round for both is enough.
+            if changes and (changes.counts or now == before):
+                self._membership.request_round(changes.reason)
                 self._parts.turn()
                 return
-            await asyncio.sleep(self._times.watch_ms / 1000)
+            before = now
+            await asyncio.sleep(_SETTLING_S if changes else self._times.watch_ms / 1000)
 
-    async def _counts(self) -> Mapping[str, int] | None:
+    async def _topics(self, watched: WatchedTopics | None) -> Mapping[str, TopicReplicas] | None:
         ask = self._parts.within(self._times.watch_ms, Lane.CONTROL)
+        topics = read_topics(self._membership.description.topology) if watched is None else sorted(watched.topics)
         try:
-            return await counts_to_watch(ask, self._membership.description.topology)
+            return await existing_topics(ask, topics)
         except KafkaGroupsError as error:
             _log.debug("The leader does not know the partitions of the topics now: %s", error)
             return None

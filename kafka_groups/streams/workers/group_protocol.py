@@ -44,6 +44,10 @@ def _classic(config: ClassicMemberConfig, give_up_ms: int, elsewhere: "Elsewhere
         max_warmup_replicas=config.max_warmup_replicas,
         num_standby_replicas=config.num_standby_replicas,
         probing_rebalance_interval_ms=config.probing_rebalance_interval_ms,
+        rack_aware_assignment_tags=config.rack_aware_assignment_tags,
+        rack_aware_traffic_cost=config.rack_aware_assignment_traffic_cost,
+        rack_aware_non_overlap_cost=config.rack_aware_assignment_non_overlap_cost,
+        rack_aware_assignment_strategy=config.rack_aware_assignment_strategy,
     )
     leading = LeaderSettings(
         application_id=config.application_id,

@@ -26,6 +26,7 @@ from kafka_groups.protocol.messages.list_offsets import (
 from kafka_groups.protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
+    MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
@@ -38,6 +39,7 @@ from kafka_groups.protocol.messages.offset_fetch import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
+from kafka_groups.types import TopicPartition
 
 __all__ = ["AnsweringTopics"]
 
@@ -55,6 +57,8 @@ class AnsweringTopics:
         counts: The numbers of partitions of the topics that exist.
         ends: The ends of the partitions of topics.
         committed: The committed offsets of the partitions of topics; None where there is none.
+        racks: The racks of the brokers that are running, by node id.
+        replicas: The node ids of the brokers that have a partition; 0 alone where nothing is said.
         errors: Errors of topics in place of what is asked for, by API.
         created: The topics that were created.
         asked: The APIs that were used.
@@ -63,6 +67,8 @@ class AnsweringTopics:
     counts: dict[str, int]
     ends: Mapping[str, Sequence[int]] = field(factory=dict)
     committed: Mapping[str, Sequence[int | None]] = field(factory=dict)
+    racks: Mapping[int, str | None] = field(factory=lambda: {0: None})
+    replicas: Mapping[TopicPartition, tuple[int, ...]] = field(factory=dict)
     errors: Mapping[ApiKey, Mapping[str, ErrorCode]] = field(factory=dict)
     created: list[CreatableTopic] = field(factory=list)
     asked: list[ApiKey] = field(factory=list)
@@ -86,14 +92,22 @@ class AnsweringTopics:
         return self.errors.get(api, {}).get(topic, ErrorCode.NONE)
 
     def _metadata(self, request: MetadataRequest) -> MetadataResponse:
-        return MetadataResponse(topics=tuple(self._described(each.name or "") for each in request.topics or ()))
+        return MetadataResponse(
+            brokers=tuple(
+                MetadataResponseBroker(node_id=id_, host="b", port=9, rack=it) for id_, it in self.racks.items()
+            ),
+            topics=tuple(self._described(each.name or "") for each in request.topics or ()),
+        )
 
     def _described(self, name: str) -> MetadataResponseTopic:
         error = self._error(ApiKey.METADATA, name)
         if error is ErrorCode.NONE and name not in self.counts:
             error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         numbers = range(self.counts.get(name, 0) if error is ErrorCode.NONE else 0)
-        partitions = tuple(MetadataResponsePartition(partition_index=each, leader_id=0) for each in numbers)
+        nodes = [(each, self.replicas.get(TopicPartition(name, each), (0,))) for each in numbers]
+        partitions = tuple(
+            MetadataResponsePartition(partition_index=each, leader_id=its[0], replica_nodes=its) for each, its in nodes
+        )
         return MetadataResponseTopic(error_code=error, name=name, partitions=partitions)
 
     def _create(self, request: CreateTopicsRequest) -> CreateTopicsResponse:

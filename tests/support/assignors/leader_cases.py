@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 from uuid import UUID
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from kafka_groups.admin.rules.group_topology.group_topology import (
     ChangelogTopic,
@@ -65,6 +65,8 @@ class ToldMember:
         version: The version of its user data.
         latest: The latest version that it knows.
         endpoint: Its `application.server`, or None.
+        rack: Its rack, or None.
+        tags: Its client tags, which it tells from version 11 on.
         owned: The partitions that it owns.
         sums: The tasks whose state it has.
         generation: The generation in which it got its partitions.
@@ -75,6 +77,8 @@ class ToldMember:
     version: int = LATEST_VERSION
     latest: int = LATEST_VERSION
     endpoint: str | None = None
+    rack: str | None = None
+    tags: Mapping[str, str] = field(factory=dict)
     owned: frozenset[TopicPartition] = frozenset()
     sums: tuple[tuple[TaskId, int], ...] = ()
     generation: int = 3
@@ -89,6 +93,7 @@ class ToldMember:
             user_data=self._user_data(),
             owned_partitions=by_topic,
             generation_id=self.generation,
+            rack_id=self.rack,
         ).encode()
 
     def _user_data(self) -> bytes:
@@ -100,6 +105,7 @@ class ToldMember:
             latest_supported_version=self.latest,
             task_offset_sums=self.sums,
             user_endpoint=self.endpoint,
+            client_tags=tuple(self.tags.items()),
         ).encode()
 
 
@@ -115,6 +121,8 @@ class LeaderCase:
         members: The members. The first of them leads.
         configs: What concerns assignments.
         now_ms: The time.
+        racks: The racks of the brokers, by node id.
+        replicas: The node ids of the brokers that have a partition; 0 alone where nothing is said.
         fails_offsets: Whether the ends of changelogs cannot be found.
     """
 
@@ -125,6 +133,8 @@ class LeaderCase:
     members: tuple[ToldMember, ...]
     configs: AssignmentConfigs
     now_ms: int
+    racks: Mapping[int, str | None] = field(factory=lambda: {0: None})
+    replicas: Mapping[TopicPartition, tuple[int, ...]] = field(factory=dict)
     fails_offsets: bool = False
 
     @property
@@ -151,7 +161,7 @@ class LeaderCase:
     @property
     def topics(self) -> AnsweringTopics:
         """The topics of the cluster, in place of brokers."""
-        return AnsweringTopics(dict(self.counts), self.ends, self.committed)
+        return AnsweringTopics(dict(self.counts), self.ends, self.committed, self.racks, self.replicas)
 
 
 # -------------------------------------------------------------------------------------------- a random group

@@ -6,7 +6,8 @@ from typing import Final
 from attrs import field, frozen
 
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
-from kafka_groups.assignment import AssignmentConfigs, Registered
+from kafka_groups.admin.rules.streams_leader.watched_topics import WatchedTopics
+from kafka_groups.assignment import AssignmentConfigs, RackAwareStrategy, Registered
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.types import TaskId
 
@@ -39,6 +40,16 @@ class LeaderSettings:
     replication_factor: int = -1
     assignor: Registered | None = None
     pause_ms: int = 1_000
+
+    @property
+    def configs(self) -> AssignmentConfigs:
+        """The configuration of assignments, together with that of the assignor."""
+        return self.assignment if self.assignor is None else self.assignor.assignment_configs(self.assignment)
+
+    @property
+    def uses_racks(self) -> bool:
+        """True if the strategy asks for racks."""
+        return self.configs.rack_aware_assignment_strategy is not RackAwareStrategy.NONE
 
 
 @frozen(kw_only=True)
@@ -87,7 +98,7 @@ class LedRound:
         error: The error that all members get, or None.
         warnings: Sentences for the log.
         created_topics: The internal topics that were created for it.
-        watched: The numbers of partitions of the topics that tasks read. If they change, the leader joins again.
+        watched: The topics that tasks read. If they change, the leader joins again.
         is_postponed: Whether the assignor could not tell the assignment, so that members keep their tasks.
         unassigned: The tasks that the assignor has given to nobody.
         follow_up_ms: The time at which the leader joins again itself because the group's version cannot tell members
@@ -99,7 +110,7 @@ class LedRound:
     error: ErrorForAll | None = None
     warnings: tuple[str, ...] = ()
     created_topics: tuple[str, ...] = ()
-    watched: Mapping[str, int] = field(factory=dict)
+    watched: WatchedTopics = field(factory=WatchedTopics)
     is_postponed: bool = False
     unassigned: tuple[TaskId, ...] = ()
     follow_up_ms: int | None = None

@@ -1,17 +1,22 @@
 """The internal topics of an application: those that are missing are created, and those that exist are checked."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from kafka_groups.admin.rules.group_topology.group_topology import ChangelogTopic, GroupTopology, RepartitionTopic
 from kafka_groups.admin.rules.streams_leader.group_round import LeadingError
 from kafka_groups.admin.rules.streams_leader.topology_counts import CountsByTopic, TopologyCounts
-from kafka_groups.admin.rules.topics import TopicToCreate, create_topics, partitions_of_topics
+from kafka_groups.admin.rules.topics import (
+    TopicReplicas,
+    TopicToCreate,
+    create_topics,
+    replicas_in_response,
+    replicas_of_topics,
+)
 from kafka_groups.client.calls.questions import (
     Answer,
     Asking,
     Question,
-    errors_of_topics,
     metadata_request,
 )
 from kafka_groups.client.events import listed
@@ -29,7 +34,7 @@ from kafka_groups.errors.texts import counted, named, sentences
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.metadata import MetadataResponse
 
-__all__ = ["check_counts", "existing_counts", "needed_topics", "ready_topics", "topics_of_topology"]
+__all__ = ["check_counts", "existing_topics", "needed_topics", "new_topics", "ready_topics", "topics_of_topology"]
 
 Needed = Mapping[str, TopicToCreate]
 
@@ -46,14 +51,14 @@ def topics_of_topology(topology: GroupTopology) -> tuple[str, ...]:
     return tuple(sorted(read | {topic.name for each in topology.subtopologies for topic in each.changelogs}))
 
 
-async def existing_counts(ask: Asking, topics: Iterable[str]) -> dict[str, int]:
-    """Return the numbers of partitions of those topics that exist.
+async def existing_topics(ask: Asking, topics: Iterable[str]) -> dict[str, TopicReplicas]:
+    """Return those topics that exist.
 
     Raises:
         LeadingError: This member may not see a topic.
         KafkaGroupsError: The brokers do not tell now.
     """
-    found = await partitions_of_topics(ask, topics)
+    found = await replicas_of_topics(ask, topics)
     hidden = [name for name, error in found.errors.items() if isinstance(error, TopicAuthorizationFailedError)]
     if hidden:
         raise LeadingError(
@@ -63,7 +68,7 @@ async def existing_counts(ask: Asking, topics: Iterable[str]) -> dict[str, int]:
     for error in found.errors.values():
         if not isinstance(error, UnknownTopicOrPartitionError):
             raise error
-    return {name: len(partitions) for name, partitions in found.values.items()}
+    return dict(found.values)
 
 
 def needed_topics(topology: GroupTopology, counts: TopologyCounts, replication_factor: int) -> dict[str, TopicToCreate]:
@@ -133,17 +138,19 @@ def _shown(topics: Iterable[str], counts: TopologyCounts) -> str:
 # ----------------------------------------------------------------------------------------------- creation
 
 
-async def ready_topics(ask: Asking, needed: Needed, existing: CountsByTopic) -> tuple[tuple[str, ...], dict[str, int]]:
+async def ready_topics(
+    ask: Asking, needed: Needed, existing: Collection[str]
+) -> tuple[tuple[str, ...], dict[str, TopicReplicas]]:
     """Create the internal topics that are missing.
 
     Args:
         ask: Asks the brokers.
         needed: The internal topics.
-        existing: The numbers of partitions of the topics that exist. They were checked.
+        existing: The topics that exist. They were checked.
 
     Returns:
-        The topics that were created, and the numbers of partitions of those that somebody else has created meanwhile,
-        which the caller has to check.
+        The topics that were created, and those that somebody else has created meanwhile, whose numbers of partitions
+        the caller has to check.
 
     Raises:
         LeadingError: A topic cannot be created.
@@ -155,10 +162,18 @@ async def ready_topics(ask: Asking, needed: Needed, existing: CountsByTopic) -> 
     done = await create_topics(ask, missing)
     others = [name for name, error in done.errors.items() if isinstance(error, TopicAlreadyExistsError)]
     _raise_first({name: error for name, error in done.errors.items() if name not in others}, missing)
-    # Another leader was faster, or the answer to an own request was lost. The broker that answers may not know the
-    # topic yet, so this waits for it.
-    found = (await ask(_waiting_for(others))).checked().values if others else {}
-    return tuple(sorted(done.values)), dict(found)
+    # Another leader was faster, or the answer to an own request was lost.
+    return tuple(sorted(done.values)), await new_topics(ask, others)
+
+
+async def new_topics(ask: Asking, topics: Iterable[str]) -> dict[str, TopicReplicas]:
+    """Return topics that are known to exist. A broker may not know them yet, so this waits for it.
+
+    Raises:
+        KafkaGroupsError: The brokers do not tell now.
+    """
+    names = tuple(topics)
+    return dict((await ask(_waiting_for(names))).checked().values) if names else {}
 
 
 def _raise_first(errors: Mapping[str, KafkaGroupsError], missing: Needed) -> None:
@@ -191,17 +206,16 @@ def _described(topics: Needed) -> str:
     )
 
 
-def _waiting_for(topics: Sequence[str]) -> Question[str, int]:
-    """Return the question for numbers of partitions of topics that are known to exist."""
-    return Question("describe the topic", ApiKey.METADATA, tuple(topics), metadata_request, _counts_or_not_yet)
+def _waiting_for(topics: tuple[str, ...]) -> Question[str, TopicReplicas]:
+    """Return the question for topics that are known to exist."""
+    return Question("describe the topic", ApiKey.METADATA, topics, metadata_request, _replicas_or_not_yet)
 
 
-def _counts_or_not_yet(keys: Sequence[str], response: MetadataResponse) -> Mapping[str, Answer[int]]:
-    refused = errors_of_topics(response.topics)
-    counts = {topic.name or "": len(topic.partitions) for topic in response.topics}
+def _replicas_or_not_yet(keys: Sequence[str], response: MetadataResponse) -> Mapping[str, Answer[TopicReplicas]]:
+    found = replicas_in_response(keys, response)
     unknown = {
         name: LeaderNotAvailableError(f"{name} does not exist yet.")
         for name in keys
-        if name not in counts or isinstance(refused.get(name), UnknownTopicOrPartitionError)
+        if isinstance(found.get(name), UnknownTopicOrPartitionError | None)
     }
-    return {**counts, **refused, **unknown}
+    return {**found, **unknown}

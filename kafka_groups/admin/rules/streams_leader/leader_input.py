@@ -1,6 +1,6 @@
 """The input of an assignment, from what the members of a classic group have sent."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -14,7 +14,7 @@ from kafka_groups.assignment.application.neutral import ApplicationInput, Member
 from kafka_groups.protocol.streams_user_data.offset_sums import RUNNING_TASK
 from kafka_groups.types import TaskId, TopicPartition
 
-__all__ = ["EPOCH", "host_of", "leader_input"]
+__all__ = ["EPOCH", "host_of", "leader_input", "rack_of"]
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -44,7 +44,7 @@ def leader_input(
     readers = readers_of(inputs_of_tasks(tasks))
     return ApplicationInput(
         members={
-            member.member_id: _member(member, members[0], readers, given.instance_ids.get(member.member_id))
+            member.member_id: _member(member, members, readers, given.instance_ids.get(member.member_id))
             for members in processes.values()
             for member in members
         },
@@ -61,8 +61,13 @@ def _reports(members: Iterable[LedMember]) -> dict[TaskId, int]:
 
 
 def _member(
-    member: LedMember, first: LedMember, readers: Mapping[TopicPartition, TaskId], instance_id: str | None
+    member: LedMember,
+    of_process: Sequence[LedMember],
+    readers: Mapping[TopicPartition, TaskId],
+    instance_id: str | None,
 ) -> MemberInput:
+    # The endpoint and the tags are those of the member of its process that a leader in Java meets first.
+    first = of_process[0]
     running = {task for task, offset in member.task_offset_sums.items() if offset == RUNNING_TASK}
     return MemberInput(
         process_id=member.process_id,
@@ -76,11 +81,17 @@ def _member(
         instance_id=instance_id,
         generation_id=member.generation_id,
         user_data=member.user_data,
-        # Those of the member of its process that a leader in Java meets first.
-        rack_id=first.rack_id,
+        rack_id=rack_of(of_process),
         host_info=host_of(first),
         client_tags=first.client_tags,
     )
+
+
+def rack_of(of_process: Iterable[LedMember]) -> str | None:
+    """Return the rack of a process. None if its members do not agree, or one of them has none."""
+    # RackAwareTaskAssignor.validateClientRack wants all of them to have the same one.
+    racks = {member.rack_id or None for member in of_process}
+    return racks.pop() if len(racks) == 1 else None
 
 
 def host_of(member: LedMember) -> tuple[str, int] | None:

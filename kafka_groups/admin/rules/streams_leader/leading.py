@@ -34,14 +34,17 @@ from kafka_groups.admin.rules.streams_leader.hand_over import (
 )
 from kafka_groups.admin.rules.streams_leader.internal_topics import (
     check_counts,
-    existing_counts,
+    existing_topics,
     needed_topics,
+    new_topics,
     ready_topics,
     topics_of_topology,
 )
 from kafka_groups.admin.rules.streams_leader.kept_tasks import MOST_KEPT, as_handed_over, kept_tasks, pause_after_ms
 from kafka_groups.admin.rules.streams_leader.lags import ChangelogEnds, ask_for_ends
 from kafka_groups.admin.rules.streams_leader.leader_input import leader_input
+from kafka_groups.admin.rules.streams_leader.rack_warnings import warnings_about_racks
+from kafka_groups.admin.rules.streams_leader.replica_racks import ReplicaRacks
 from kafka_groups.admin.rules.streams_leader.strangers import warnings_about_strangers
 from kafka_groups.admin.rules.streams_leader.subscriptions import (
     SHUTDOWN_REQUESTED,
@@ -54,11 +57,14 @@ from kafka_groups.admin.rules.streams_leader.topology_counts import (
     missing_sources,
     topology_counts,
 )
+from kafka_groups.admin.rules.streams_leader.watched_topics import WatchedTopics
+from kafka_groups.admin.rules.topics import TopicReplicas, counts_of_topics
 from kafka_groups.assignment import GroupAssignment, Registered, TaskAssignmentError, TaskInfo
 from kafka_groups.assignment.application.tasks import in_task_order
 from kafka_groups.assignment.application.topology_tasks import SubtopologyTopics, tasks_of_topology
 from kafka_groups.client.calls.questions import Asking
 from kafka_groups.client.events import listed
+from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.errors.texts import counted, named, place_of, sentences, text_of
 from kafka_groups.protocol.consumer_protocol import ConsumerProtocolAssignment
 from kafka_groups.types import TaskId
@@ -83,6 +89,7 @@ class AskedRound:
         ends: The ends of their changelogs.
         created_topics: The internal topics that were created.
         read_counts: The numbers of partitions of the topics that tasks read.
+        racks: The racks of the replicas of all topics.
     """
 
     given: GroupRound
@@ -92,6 +99,7 @@ class AskedRound:
     ends: ChangelogEnds = field(default=ChangelogEnds(None), repr=False)
     created_topics: tuple[str, ...] = ()
     read_counts: Mapping[str, int] = field(factory=dict)
+    racks: ReplicaRacks = field(factory=lambda: ReplicaRacks({}), repr=False)
 
     @property
     def leader(self) -> LedMember:
@@ -119,7 +127,8 @@ async def ask_for_round(ask: Asking, ask_for_offsets: Asking, given: GroupRound)
     # The order of errors is that of StreamsPartitionAssignor.assign.
     if leaving:
         return _ended(asked, SHUTDOWN_REQUESTED, f"The members {listed(leaving)} ask all members to shut down")
-    existing = await existing_counts(ask, topics_of_topology(given.topology))
+    topics = await existing_topics(ask, topics_of_topology(given.topology))
+    existing = counts_of_topics(topics)
     missing = missing_sources(given.topology, existing)
     if missing:
         return _ended(asked, INCOMPLETE_SOURCE_TOPICS, f"Source topics do not exist: {listed(missing)}. Create them")
@@ -127,10 +136,11 @@ async def ask_for_round(ask: Asking, ask_for_offsets: Asking, given: GroupRound)
         counts = topology_counts(given.topology, existing)
     except TaskAssignmentError as error:
         return evolve(asked, error=ErrorForAll(ASSIGNMENT_FAILED, error))
-    created = await _ready(ask, given, counts, existing)
-    tasks = _tasks(given, counts)
+    created, found = await _ready(ask, given, counts, existing)
+    racks = await _racks(ask_for_offsets, given, {**topics, **found}, created)
+    tasks = _tasks(given, counts, racks)
     ends = await ask_for_ends(ask_for_offsets, given.settings.application_id, tasks, created)
-    return evolve(asked, tasks=tasks, ends=ends, created_topics=created, read_counts=counts.read)
+    return evolve(asked, tasks=tasks, ends=ends, created_topics=created, read_counts=counts.read, racks=racks)
 
 
 def _ended(asked: AskedRound, code: int, text: str) -> AskedRound:
@@ -139,16 +149,30 @@ def _ended(asked: AskedRound, code: int, text: str) -> AskedRound:
 
 async def _ready(
     ask: Asking, given: GroupRound, counts: TopologyCounts, existing: Mapping[str, int]
-) -> tuple[str, ...]:
-    """Check the internal topics that exist, create the others, and return those."""
+) -> tuple[tuple[str, ...], dict[str, TopicReplicas]]:
+    """Check the internal topics that exist, create the others, and return those, and what others have created."""
     check_counts(given.topology, counts, existing)
     needed = needed_topics(given.topology, counts, given.settings.replication_factor)
     created, found = await ready_topics(ask, needed, existing)
-    check_counts(given.topology, counts, found)
-    return created
+    check_counts(given.topology, counts, counts_of_topics(found))
+    return created, found
 
 
-def _tasks(given: GroupRound, counts: TopologyCounts) -> dict[TaskId, TaskInfo]:
+async def _racks(
+    ask: Asking, given: GroupRound, topics: Mapping[str, TopicReplicas], created: tuple[str, ...]
+) -> ReplicaRacks:
+    """Return the racks of replicas, also of topics that were just created."""
+    # An assignor of a user may look at racks whatever the strategy is. The others do not without one.
+    if given.settings.assignor is None and not given.settings.uses_racks:
+        return ReplicaRacks(topics)
+    try:
+        return ReplicaRacks({**topics, **await new_topics(ask, created)})
+    except KafkaGroupsError as error:
+        # The group is led without them. The leader watches these partitions, and joins again when it knows the racks.
+        return ReplicaRacks(topics, error)
+
+
+def _tasks(given: GroupRound, counts: TopologyCounts, racks: ReplicaRacks) -> dict[TaskId, TaskInfo]:
     known = {**counts.changelogs, **counts.read}
     topics = {
         each.subtopology_id: SubtopologyTopics(
@@ -157,7 +181,7 @@ def _tasks(given: GroupRound, counts: TopologyCounts) -> dict[TaskId, TaskInfo]:
         )
         for each in given.topology.subtopologies
     }
-    return tasks_of_topology(topics, lambda _partition: None, application_id=given.settings.application_id)
+    return tasks_of_topology(topics, racks, application_id=given.settings.application_id)
 
 
 # ---------------------------------------------------------------------------------------------- computing
@@ -236,7 +260,7 @@ def _encoded(
         generation=asked.given.generation,
         assignments={member_id: each.encode() for member_id, each in assignments.items()},
         created_topics=asked.created_topics,
-        watched=asked.read_counts,
+        watched=WatchedTopics(asked.read_counts, asked.racks.used),
         follow_up_ms=own_follow_up_ms(asked.subscriptions.version, handed_over.values()),
     )
     return evolve(done, warnings=tuple(_warnings(asked, done.size_bytes, has_hosts=bool(maps.active)))), assignments
@@ -263,6 +287,7 @@ def _warnings(asked: AskedRound, size: int, *, has_hosts: bool) -> Iterator[str]
     yield from warnings_about_strangers(
         asked.subscriptions, asked.tasks, asked.read_counts, readers_of(inputs_of_tasks(asked.tasks))
     )
+    yield from warnings_about_racks(asked.given.settings.configs, asked.subscriptions, asked.racks)
     if asked.ends.failure is not None:
         yield sentences(
             f"The ends of changelogs are not known, so tasks stay where they are: {named(asked.ends.failure)}"

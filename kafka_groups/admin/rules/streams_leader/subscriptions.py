@@ -45,6 +45,7 @@ class LedMember:
         owned_partitions: The source partitions that it owns.
         generation_id: The generation in which it got them, or -1.
         rack_id: Its rack, or None.
+        version: The version of its user data.
         task_offset_sums: The tasks whose state it has, each with `RUNNING_TASK`, a sum of positions, or
             `UNKNOWN_OFFSET_SUM`.
         user_endpoint: Its `application.server`, or None.
@@ -59,6 +60,7 @@ class LedMember:
     owned_partitions: frozenset[TopicPartition]
     generation_id: int
     rack_id: str | None
+    version: int = LATEST_VERSION
     task_offset_sums: Mapping[TaskId, int] = field(factory=dict)
     user_endpoint: str | None = None
     client_tags: Mapping[str, str] = field(factory=dict)
@@ -134,6 +136,7 @@ def _member(
         owned_partitions=frozenset(TopicPartition(topic, number) for topic, numbers in owned for number in numbers),
         generation_id=subscription.generation_id,
         rack_id=subscription.rack_id,
+        version=info.version,
         user_data=subscription.user_data,
     )
     # A version that is not known yet tells nothing but its number. Its member gets an assignment in the version that

@@ -1,31 +1,89 @@
-"""The topics whose numbers of partitions a leader watches after its assignment."""
+"""The topics that a leader watches after its assignment."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Self
+
+from attrs import field, frozen
 
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
-from kafka_groups.admin.rules.streams_leader.internal_topics import existing_counts
-from kafka_groups.client.calls.questions import Asking
+from kafka_groups.admin.rules.streams_leader.replica_racks import RacksOfPartitions, ReplicaRacks
+from kafka_groups.admin.rules.topics import TopicReplicas, counts_of_topics
+from kafka_groups.client.events import listed
+from kafka_groups.types import TopicPartition
 
-__all__ = ["changed_topics", "counts_to_watch"]
+__all__ = ["TopicChanges", "WatchedTopics", "read_topics"]
 
 
-async def counts_to_watch(ask: Asking, topology: GroupTopology) -> dict[str, int]:
-    """Return the numbers of partitions of the topics that tasks read, for a leader that has not assigned them itself.
+def read_topics(topology: GroupTopology) -> tuple[str, ...]:
+    """Return the topics that tasks read, sorted."""
+    return tuple(sorted({name for each in topology.subtopologies for name in each.read_topics}))
 
-    A static member that comes back as leader skips the assignment, and still watches the topics.
 
-    Raises:
-        LeadingError: This member may not see a topic.
-        KafkaGroupsError: The brokers do not tell now.
+@frozen
+class TopicChanges:
+    """The topics that are no longer as they were assigned.
+
+    Attributes:
+        counts: Those that have another number of partitions, or have vanished.
+        racks: Those with partitions that have replicas in other racks.
     """
-    return await existing_counts(ask, sorted({name for each in topology.subtopologies for name in each.read_topics}))
+
+    counts: tuple[str, ...] = ()
+    racks: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.counts or self.racks)
+
+    @property
+    def reason(self) -> str:
+        """The reason to join again, as half a sentence."""
+        if self.counts:
+            return f"the partitions of {listed(self.counts)} have changed"
+        return f"the replicas of {listed(self.racks)} are in other racks now"
 
 
-def changed_topics(watched: Mapping[str, int], now: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the topics that have another number of partitions than at the assignment, or have vanished, sorted.
+@frozen
+class WatchedTopics:
+    """The topics as an assignment was made from them. If they change, the leader joins again.
 
-    Args:
-        watched: The numbers at the assignment (`LedRound.watched`).
-        now: The numbers of those topics that exist now.
+    Attributes:
+        counts: The numbers of partitions of the topics that tasks read.
+        racks: The racks of the partitions whose racks counted.
     """
-    return tuple(sorted(name for name, count in watched.items() if now.get(name) != count))
+
+    counts: Mapping[str, int] = field(factory=dict)
+    racks: RacksOfPartitions = field(factory=dict, repr=False)
+
+    @classmethod
+    def as_they_are(cls, topics: Mapping[str, TopicReplicas], *, uses_racks: bool) -> Self:
+        """Return topics for a leader that has not assigned them itself.
+
+        A static member that comes back as leader skips the assignment, and still watches the topics.
+        """
+        find, used = ReplicaRacks(topics), topics if uses_racks else {}
+        partitions = (TopicPartition(name, number) for name, each in used.items() for number in each.nodes)
+        return cls(counts_of_topics(topics), {each: find(each) for each in partitions})
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """The topics to ask for."""
+        return frozenset(self.counts) | {partition.topic for partition in self.racks}
+
+    def changes(self, now: Mapping[str, TopicReplicas]) -> TopicChanges:
+        """Return the topics that have changed.
+
+        Args:
+            now: Those of the topics that exist now.
+        """
+        counts = counts_of_topics(now)
+        changed = sorted(name for name, count in self.counts.items() if counts.get(name) != count)
+        return TopicChanges(tuple(changed), tuple(sorted(set(self._in_other_racks(now)))))
+
+    def _in_other_racks(self, now: Mapping[str, TopicReplicas]) -> Iterator[str]:
+        for partition, racks in self.racks.items():
+            topic = now.get(partition.topic)
+            # The racks of a broker that is restarted are not known meanwhile. That is no reason to move tasks.
+            if topic is None or not topic.are_running(partition.partition):
+                continue
+            if topic.racks_of(partition.partition) != racks:
+                yield partition.topic

@@ -254,7 +254,7 @@ def test_the_assignor_moves_tasks_without_state_whatever_the_costs() -> None:
 def test_copies_do_not_move_if_their_tasks_would_have_fewer_different_tags(zone_of_b: str, do_move: bool) -> None:
     """All client tags count. The process that runs the tasks is in the third zone."""
     tags = {A: {"zone": "zone-1"}, B: {"zone": zone_of_b}, C: {"zone": "zone-3"}}
-    state = application(tags=tags)
+    state = application(tags=tags, num_standby_replicas=1)
     states = state.kafka_streams_states(compute_task_lags=False)
     active, standby = {C: set(STATEFUL)}, {A: {STATEFUL[0]}, B: {STATEFUL[1]}}
     for keeps_tags in (True, False):

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,8 @@ OF_CONSUMERS = {"heartbeat.interval.ms": 3_000, "session.timeout.ms": 45_000}
 def test_the_keys_are_those_of_the_issue_with_javas_defaults() -> None:
     page = Path(__file__).with_name("java-streams-keys.json").read_text(encoding="utf-8")
     java = {**json.loads(page), **OF_CONSUMERS}
-    keys = {key.name: key.default for key in streams_keys().values()}
+    defaults = {key.name: key.default for key in streams_keys().values()}
+    keys = {name: list(it) if isinstance(it, tuple) else it for name, it in defaults.items()}
     assert {name: keys[name] for name in NAMES} == {name: java[name] for name in NAMES}
     assert NAMES == [
         "acceptable.recovery.lag",
@@ -29,18 +31,32 @@ def test_the_keys_are_those_of_the_issue_with_javas_defaults() -> None:
         "max.warmup.replicas",
         "num.standby.replicas",
         "probing.rebalance.interval.ms",
+        "rack.aware.assignment.non_overlap_cost",
+        "rack.aware.assignment.strategy",
+        "rack.aware.assignment.tags",
+        "rack.aware.assignment.traffic_cost",
         "replication.factor",
         "session.timeout.ms",
     ]
 
 
+OTHERS: dict[str, Any] = {
+    "session.timeout.ms": 60_000,
+    "probing.rebalance.interval.ms": 70_000,
+    "rack.aware.assignment.strategy": "min_traffic",
+    "rack.aware.assignment.tags": ("zone", "room"),
+}
+TAGGED = {"client.tag.zone": "a", "client.tag.room": "1"}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_key_is_read_in_a_classic_group_and_refused_in_a_streams_group(name: str) -> None:
-    value = {"session.timeout.ms": 60_000, "probing.rebalance.interval.ms": 70_000}.get(name, 5)
+    value = OTHERS.get(name, 5)
     attribute = name.replace(".", "_")
-    config = streams_config({**CLASSIC, name: str(value)})
+    text = ",".join(value) if isinstance(value, tuple) else str(value)
+    config = streams_config({**CLASSIC, **TAGGED, name: text})
     assert getattr(config, attribute) == getattr(config.classic_member, attribute) == value
-    assert streams_config(CLASSIC, **{attribute: value}) == config
+    assert streams_config({**CLASSIC, **TAGGED}, **{attribute: value}) == config
     for given in ({name: value}, {attribute: value}, {name: "no number"}):
         with pytest.raises(ConfigurationError, match=r"^Unsupported configuration key") as raised:
             streams_config({**REQUIRED, **given})
@@ -66,7 +82,11 @@ def test_the_protocol_is_read_as_java_reads_it(value: str) -> None:
         ({"num.standby.replicas": -1}, "Use a whole number from 0 to"),
         ({"replication.factor": 40_000}, "Use a whole number from -1 to 32767"),
         ({"task.assignor.class": "x"}, "an application cannot have it in a classic group yet"),
-        ({"rack.aware.assignment.tags": "zone"}, "an application cannot have it in a classic group yet"),
+        ({"rack.aware.assignment.tags": "zone"}, "names 'zone', but this process has no such tag. Set client.tag.zone"),
+        ({"rack.aware.assignment.tags": "a,b,c,d,e,f"}, "6 tags. Use at most 5 names of client tags"),
+        ({"rack.aware.assignment.strategy": "most"}, "not an allowed value. Use none or min_traffic or balance_sub"),
+        ({"rack.aware.assignment.traffic_cost": -1}, "Use a whole number from 0 to"),
+        ({"rack.aware.assignment.non_overlap_cost": -1}, "Use a whole number from 0 to"),
         ({"upgrade.from": "2.4"}, "members of Kafka Streams 2.5 and later can be in the group without it"),
         ({"partition.assignment.strategy": "x"}, "tasks are assigned as Kafka Streams assigns them by default"),
         ({"admin.retries": 1}, "a member of the group creates its internal topics"),

@@ -57,9 +57,9 @@ def member(world: World, **config: Any) -> AsyncStreamsGroupMember:
     return world.member(**{"topology": COUNTING, "_membership_of": MEMBERSHIP, **config})
 
 
-def simulate(program: Program, seed: int = 1) -> None:
+def simulate(program: Program, seed: int = 1, **cluster: int) -> None:
     async def run(simulation: Simulation) -> None:
-        async with World(simulation) as made:
+        async with World(simulation, **cluster) as made:
             await program(made)
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         assert not tasks, tasks

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from attrs import evolve
+
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.client.assembly import Environment
 from kafka_groups.net.memory import MemoryNetwork
@@ -23,11 +25,11 @@ TOPOLOGY: GroupTopology = GroupTopologyBuilder().add_subtopology("0", sources=[T
 class World:
     """A simulated cluster in memory with one topic, and members of one group."""
 
-    def __init__(self, simulation: Simulation, *, partitions: int = 2) -> None:
+    def __init__(self, simulation: Simulation, *, partitions: int = 2, brokers: int = 1) -> None:
         self.simulation = simulation
         self.network = MemoryNetwork()
         self.partitions = partitions
-        self.cluster = EmbeddedCluster(network=self.network, settings=SETTINGS, clock=simulation.clock)
+        self.cluster = EmbeddedCluster(brokers, network=self.network, settings=SETTINGS, clock=simulation.clock)
 
     async def __aenter__(self) -> "World":
         await self.cluster.start_async()
@@ -36,6 +38,11 @@ class World:
 
     async def __aexit__(self, *_: object) -> None:
         await self.cluster.stop_async()
+
+    def give_racks(self) -> None:
+        """Let each broker have a rack: r1, r2 …"""
+        for endpoint in list(self.cluster.metadata.image.brokers.values()):
+            self.cluster.metadata.register_broker(evolve(endpoint, rack=f"r{endpoint.node_id}"))
 
     def member(self, **config: Any) -> AsyncStreamsGroupMember:
         """A member of the group `app` that has not joined."""

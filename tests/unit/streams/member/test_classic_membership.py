@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from kafka_groups.admin.rules.group_topology.topology_builder import GroupTopologyBuilder
+from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings
+from kafka_groups.assignment import AssignmentConfigs, RackAwareStrategy
 from kafka_groups.broker.faults import DROP_RESPONSE
 from kafka_groups.errors import BrokerError, FencedInstanceIdError, KafkaGroupsError, TasksLostError
 from kafka_groups.protocol.apis import ApiKey
@@ -13,12 +15,14 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.streams import MembershipState, StatusesChanged
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.classic.membership import ClassicMembership
+from kafka_groups.streams.member.classic_membership import classic_membership
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
-from kafka_groups.types import OffsetAndMetadata, TopicPartition
+from kafka_groups.types import OffsetAndMetadata, TaskId, TopicPartition
 from tests.unit.streams.member.classic_members import (
     COUNTING,
     MEMBERSHIP,
     SETTINGS,
+    at_once,
     member,
     owned,
     poll,
@@ -99,6 +103,38 @@ def test_the_leader_joins_again_when_a_topic_has_grown() -> None:
             await until(lambda: len(first.tasks.active) == 3, first)
 
     simulate(program)
+
+
+BY_RACKS = LeaderSettings(
+    application_id="app",
+    assignment=AssignmentConfigs(rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC),
+)
+
+
+def test_tasks_run_in_the_racks_of_their_partitions_and_follow_them_in_one_hand_over() -> None:
+    async def program(world: World) -> None:
+        world.give_racks()
+        config: dict[str, Any] = {
+            "topology": GroupTopologyBuilder().add_subtopology("0", sources=[TOPIC]).build(),
+            "_membership_of": classic_membership(SETTINGS, BY_RACKS, 60_000, at_once),
+            "metadata_max_age_ms": 10_000,
+        }
+        async with world.member(client_rack="r1", **config) as first, world.member(client_rack="r2", **config) as other:
+            await first.join()
+            await other.join()
+            await until(lambda: [len(each) for each in owned(first, other)] == [1, 1], first, other)
+            before, tasks = first.epoch, owned(first, other)
+            for partition in range(2):
+                node_id = world.cluster.leader_of(TOPIC, partition)
+                assert tasks[node_id - 1] == {TaskId("0", partition)}
+                world.cluster.metadata.move_leader(TopicPartition(TOPIC, partition), 3 - node_id)
+            await until(lambda: owned(first, other) == tasks[::-1], first, other)
+            for _ in range(300):
+                await poll(first, other)
+            # One round for the change, in which tasks are given up, and one in which they are taken.
+            assert first.epoch == other.epoch == before + 2
+
+    simulate(program, brokers=2)
 
 
 @pytest.mark.parametrize("leads", [True, False])

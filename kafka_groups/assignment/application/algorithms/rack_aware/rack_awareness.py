@@ -36,12 +36,12 @@ class RackAwareness:
     Attributes:
         strategy: One of the two strategies, or `none`, with which nothing moves.
         sources: What active tasks cost.
-        changelogs: What copies cost.
+        changelogs: What copies cost; None if there shall be none.
     """
 
     strategy: RackAwareStrategy
     sources: RackCosts
-    changelogs: RackCosts
+    changelogs: RackCosts | None
 
     @classmethod
     def of(
@@ -64,8 +64,7 @@ class RackAwareness:
         # Streams): no strategy is configured, or a rack is unknown, so that costs could not be computed. One unknown
         # rack is enough.
         if strategy is RackAwareStrategy.NONE or not are_racks_known(states, tasks.values(), counts):
-            nothing = RackCosts({}, {}, 0, 0)
-            return cls(RackAwareStrategy.NONE, nothing, nothing)
+            return cls(RackAwareStrategy.NONE, RackCosts({}, {}, 0, 0), None)
         given = configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost
         # A cost that is not configured is the algorithm's. High availability prefers less traffic (10 to 1), and sticky
         # fewer moves (1 to 10).
@@ -73,6 +72,8 @@ class RackAwareness:
             default if cost is None else cost for cost, default in zip(given, default_costs, strict=True)
         )
         sources = RackCosts.of(states, tasks, is_source, traffic, non_overlap)
+        if configs.num_standby_replicas == 0:
+            return cls(strategy, sources, None)
         return cls(strategy, sources, RackCosts.of(states, tasks, is_changelog, traffic, non_overlap))
 
     def move_active(self, tasks: Iterable[TaskId], plans: Plans) -> None:
@@ -96,7 +97,7 @@ class RackAwareness:
         """
         # RackAwareTaskAssignor.optimizeStandbyTasks always uses `min_traffic`, even if active tasks are placed by
         # `balance_subtopology`.
-        if self.strategy is not RackAwareStrategy.NONE:
+        if self.changelogs is not None:
             may_move = partial(_keeps_tags, plans) if keeps_tags else _always
             move_standby_tasks(plans, self.changelogs, RackAwareStrategy.MIN_TRAFFIC, may_move)
 

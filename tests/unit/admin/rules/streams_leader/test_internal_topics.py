@@ -8,13 +8,13 @@ from kafka_groups.admin.rules.group_topology.group_topology import ChangelogTopi
 from kafka_groups.admin.rules.streams_leader.group_round import LeadingError
 from kafka_groups.admin.rules.streams_leader.internal_topics import (
     check_counts,
-    existing_counts,
+    existing_topics,
     needed_topics,
     ready_topics,
     topics_of_topology,
 )
 from kafka_groups.admin.rules.streams_leader.topology_counts import topology_counts
-from kafka_groups.admin.rules.topics import TopicToCreate
+from kafka_groups.admin.rules.topics import TopicReplicas, TopicToCreate, counts_of_topics
 from kafka_groups.broker.faults import answer
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.client import admin_client
@@ -33,6 +33,10 @@ NEEDED = {
 }
 
 
+def counts(found: tuple[tuple[str, ...], dict[str, TopicReplicas]]) -> tuple[tuple[str, ...], dict[str, int]]:
+    return found[0], counts_of_topics(found[1])
+
+
 def refusing(code: ErrorCode, *topics: str, api: ApiKey = ApiKey.CREATE_TOPICS) -> AnsweringTopics:
     return AnsweringTopics({IN: 2}, errors={api: dict.fromkeys(topics, code)})
 
@@ -42,18 +46,19 @@ def test_all_topics_of_a_topology() -> None:
 
 
 def test_topics_that_do_not_exist_have_no_number() -> None:
-    assert asyncio.run(existing_counts(AnsweringTopics({IN: 3, WORDS: 2}), [IN, WORDS, COUNTS])) == {IN: 3, WORDS: 2}
+    found = asyncio.run(existing_topics(AnsweringTopics({IN: 3, WORDS: 2}), [IN, WORDS, COUNTS]))
+    assert counts_of_topics(found) == {IN: 3, WORDS: 2}
 
 
 def test_topics_that_may_not_be_seen_are_named() -> None:
     topics = refusing(ErrorCode.TOPIC_AUTHORIZATION_FAILED, WORDS, COUNTS, api=ApiKey.METADATA)
     with pytest.raises(LeadingError, match=rf"may not see the topics {COUNTS}, {WORDS}\. Allow it to DESCRIBE"):
-        asyncio.run(existing_counts(topics, [IN, WORDS, COUNTS]))
+        asyncio.run(existing_topics(topics, [IN, WORDS, COUNTS]))
 
 
 def test_brokers_that_do_not_tell_now_are_no_mistake() -> None:
     with pytest.raises(RequestTimedOutError):
-        asyncio.run(existing_counts(refusing(ErrorCode.REQUEST_TIMED_OUT, IN, api=ApiKey.METADATA), [IN]))
+        asyncio.run(existing_topics(refusing(ErrorCode.REQUEST_TIMED_OUT, IN, api=ApiKey.METADATA), [IN]))
 
 
 def test_topics_are_needed_with_the_configured_replication_factor() -> None:
@@ -82,7 +87,7 @@ def test_nothing_is_asked_if_all_exist() -> None:
 
 def test_a_topic_that_another_leader_has_created_is_looked_at_again() -> None:
     topics = AnsweringTopics({WORDS: 5}, errors={ApiKey.CREATE_TOPICS: {WORDS: ErrorCode.TOPIC_ALREADY_EXISTS}})
-    assert asyncio.run(ready_topics(topics, NEEDED, {})) == ((COUNTS,), {WORDS: 5})
+    assert counts(asyncio.run(ready_topics(topics, NEEDED, {}))) == ((COUNTS,), {WORDS: 5})
 
 
 def test_brokers_that_do_not_know_it_yet_are_asked_again() -> None:
@@ -96,7 +101,7 @@ def test_brokers_that_do_not_know_it_yet_are_asked_again() -> None:
             ApiKey.METADATA, answer(MetadataResponse(topics=(unknown,))), when=lambda it: bool(it.topics), times=2
         )
         found = await ready_topics(client.within(60_000), {TOPIC: TopicToCreate(3)}, {})
-        assert (found, rule.hits) == (((), {TOPIC: 3}), 2)
+        assert (counts(found), rule.hits) == (((), {TOPIC: 3}), 2)
         await client.close()
 
     simulate(program)

@@ -57,6 +57,19 @@ def test_a_process_has_the_endpoint_of_the_member_that_java_meets_first() -> Non
     assert found.host_info == ("aa", 2)
 
 
+def test_tags_are_those_of_the_member_that_java_meets_first() -> None:
+    found = process(member("a", tags={"zone": "a"}), member("aa", tags={"zone": "aa"}))
+    assert dict(found.client_tags) == {"zone": "aa"}
+    assert process(member("a", tags={"zone": "a"}, version=10)).client_tags == {}
+
+
+@pytest.mark.parametrize(
+    ("racks", "rack"), [(("r", "r"), "r"), (("r", "s"), None), (("r", None), None), (("", None), None), (("r",), "r")]
+)
+def test_a_process_has_a_rack_if_its_members_agree(racks: tuple[str | None, ...], rack: str | None) -> None:
+    assert process(*(member(f"m{number}", rack=each) for number, each in enumerate(racks))).rack_id == rack
+
+
 @pytest.mark.parametrize(
     ("endpoint", "host"),
     [("h:80", ("h", 80)), ("http://h:80", ("h", 80)), ("[::1]:80", ("::1", 80)), ("h-1.x_y:99999", ("h-1.x_y", 99999))],

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 import pytest
@@ -21,6 +21,7 @@ from kafka_groups.admin.rules.group_topology.group_topology import (
 from kafka_groups.admin.rules.streams_leader import leading
 from kafka_groups.admin.rules.streams_leader.group_round import GroupRound, LeaderSettings, LeadingError, LedRound
 from kafka_groups.admin.rules.streams_leader.leading import ask_for_round, led_round
+from kafka_groups.admin.rules.topics import TopicReplicas
 from kafka_groups.assignment import (
     ApplicationState,
     AssignedMember,
@@ -32,6 +33,7 @@ from kafka_groups.assignment import (
     HighAvailabilityTaskAssignor,
     KafkaStreamsAssignment,
     ProcessId,
+    RackAwareStrategy,
     Registered,
     TaskAssignment,
     TaskAssignmentError,
@@ -40,7 +42,7 @@ from kafka_groups.assignment import (
 from kafka_groups.assignment.application.states import UNKNOWN_LAG
 from kafka_groups.client.calls.questions import Question
 from kafka_groups.client.calls.results import Results
-from kafka_groups.errors import IllegalStateError
+from kafka_groups.errors import IllegalStateError, RequestTimedOutError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -48,10 +50,11 @@ from kafka_groups.protocol.streams_user_data.assignment_info import AssignmentIn
 from kafka_groups.protocol.streams_user_data.host_maps import HostMaps
 from kafka_groups.protocol.streams_user_data.offset_sums import RUNNING_TASK
 from kafka_groups.protocol.streams_user_data.subscription_info import SubscriptionInfo
-from kafka_groups.types import TaskId
+from kafka_groups.types import TaskId, TopicPartition
 from tests.support.assignors.answered_questions import AnsweringTopics
 from tests.support.assignors.leader_cases import LeaderCase, ToldMember
 from tests.unit.admin.rules.streams_leader.scenes import (
+    ALL_COUNTS,
     COUNTING,
     COUNTS,
     IN,
@@ -187,7 +190,7 @@ def test_members_keep_their_tasks_if_the_assignor_cannot_tell() -> None:
     }
     assert {id_: each.next_rebalance_ms for id_, each in infos(done).items()} == {"m": NOW_MS + 1_000, "n": None}
     assert (done.error, done.is_postponed, done.created_topics) == (None, True, (COUNTS, WORDS))
-    assert done.watched == {IN: 2, WORDS: 2}
+    assert done.watched.counts == {IN: 2, WORDS: 2}
     [warning] = done.warnings
     assert warning == (
         "The task assignor own cannot tell the assignment now: not now. Members keep the tasks that they have, and "
@@ -342,6 +345,99 @@ class LateTopics(AnsweringTopics):
         if is_first:
             self.counts[name] = count
         return found
+
+
+# ------------------------------------------------------------------------------------------------------ racks
+
+PLACES = {
+    TopicPartition(topic, number): (2 if topic == IN else 1) * (number + 1) % 3 or 3
+    for topic in (IN, WORDS, COUNTS)
+    for number in range(2)
+}
+"""IN is in brokers 2 and 1, and the internal topics are in 1 and 2."""
+
+
+def racked(**more: Any) -> LeaderCase:
+    """Two processes in the racks of two of three brokers."""
+    members = (member("a", A, rack="r1"), member("b", B, rack="r2"))
+    return group(
+        *members,
+        **{
+            "racks": {1: "r1", 2: "r2", 3: "r3"},
+            "replicas": {partition: (node,) for partition, node in PLACES.items()},
+            "configs": AssignmentConfigs(rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC),
+            **more,
+        },
+    )
+
+
+@pytest.mark.parametrize("counts", [ALL_COUNTS, {IN: 2}])
+def test_tasks_run_in_the_racks_of_their_partitions_also_of_topics_that_the_round_creates(
+    counts: dict[str, int],
+) -> None:
+    done = led(racked(counts=counts))
+    assert {id_: set(info.active_tasks) for id_, info in infos(done).items()} == {
+        "a": set(tasks("0_1", "1_0")),
+        "b": set(tasks("0_0", "1_1")),
+    }
+    assert done.warnings == ()
+    assert done.watched.racks == {
+        each: frozenset({f"r{node}"}) for each, node in PLACES.items() if each.topic != COUNTS
+    }
+
+
+def test_racks_of_changelogs_count_if_there_are_copies() -> None:
+    configs = AssignmentConfigs(rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC, num_standby_replicas=1)
+    assert led(racked(configs=configs)).watched.racks.keys() == PLACES.keys()
+
+
+def test_without_a_strategy_no_racks_are_looked_up_and_nothing_more_is_asked() -> None:
+    case = racked(configs=AssignmentConfigs(), counts={IN: 2})
+    topics = case.topics
+    assert led(case, topics).watched.racks == {}
+    assert topics.asked == [ApiKey.METADATA, ApiKey.CREATE_TOPICS]
+
+
+def test_the_group_is_led_if_the_racks_of_new_topics_are_not_told() -> None:
+    class Silent(AnsweringTopics):
+        async def __call__(self, question: Question[K, V]) -> Results[K, V]:
+            raise RequestTimedOutError(f"{question.what}: late")
+
+    case = racked(counts={IN: 2})
+    done = led_round(asyncio.run(ask_for_round(case.topics, Silent({}), case.round)), case.now_ms)
+    assert {task for info in infos(done).values() for task in info.active_tasks} == set(EVERY_TASK)
+    [warning] = done.warnings
+    assert warning == (
+        "The racks of new internal topics are not known, so racks do not count yet: RequestTimedOutError: describe the "
+        "topic: late."
+    )
+    # The leader joins again when the racks are known.
+    now = {IN: TopicReplicas({0: (2,), 1: (1,)}, case.racks), WORDS: TopicReplicas({0: (1,), 1: (2,)}, case.racks)}
+    assert done.watched.changes(now).racks == (WORDS,)
+
+
+def test_a_users_assignor_sees_racks_whatever_the_strategy_is() -> None:
+    seen: dict[TopicPartition, frozenset[str] | None] = {}
+
+    def look(state: ApplicationState) -> TaskAssignment:
+        for info in state.all_tasks.values():
+            seen.update({each.topic_partition: each.rack_ids for each in info.topic_partitions if each.is_source})
+        return HighAvailabilityTaskAssignor().assign(state)
+
+    done = led_by(look, racked(counts={IN: 2}))
+    assert done.watched.racks == seen
+    assert seen[TopicPartition(WORDS, 1)] == frozenset({"r2"})
+
+
+def test_copies_are_spread_by_tags() -> None:
+    zones = {"a": "1", "b": "1", "c": "2"}
+    members = [member(id_, UUID(int=number), tags={"zone": zone}) for number, (id_, zone) in enumerate(zones.items())]
+    configs = AssignmentConfigs(num_standby_replicas=1, rack_aware_assignment_tags=("zone",))
+    found = infos(led(group(*members, configs=configs)))
+    active = {task: id_ for id_, info in found.items() for task in info.active_tasks}
+    copies = [(task, id_) for id_, info in found.items() for task, _ in info.standby_tasks]
+    assert all(zones[active[task]] != zones[id_] for task, id_ in copies)
+    assert len(copies) == 2
 
 
 # ---------------------------------------------------------------------------------------- lags and deadlines
