@@ -133,7 +133,7 @@ def test_nothing_is_cut_off_of_whole_pages(width_px: int, site: Path, address: s
 def test_diagrams_need_no_other_place(address: str, tmp_path: Path) -> None:
     """With the theme alone, they would be drawn by a script from the internet."""
     with _browser(tmp_path) as browser:
-        for page, diagrams in {"": 2, "reference/states/": 6, "how-to/streams/exactly-once/": 1}.items():
+        for page, diagrams in {"": 2, "reference/states/": 7, "how-to/streams/exactly-once/": 1}.items():
             browser.open(f"{address}/{page}")
             assert browser.evaluate(DRAWN) == [diagrams, []]
 
