@@ -349,7 +349,8 @@ class FakeMembership:
         self.confirmed: list[TasksRevoked | TasksLost] = []
         self.is_lost = self.has_left = self.shutdown_requested = self._shutdown_told = False
         self.is_rebalancing = False
-        self.held = 0
+        self.held = self.asked = 0
+        self.refusal: KafkaGroupsError | None = None
         self.urgent: list[bool] = []
 
     @asynccontextmanager
@@ -429,6 +430,11 @@ class FakeMembership:
 
     def group_metadata(self) -> GroupMetadata:
         return LOST if self.is_lost else MEMBER
+
+    async def ask_group(self) -> None:
+        self.asked += 1
+        if self.refusal is not None:
+            raise self.refusal
 
     async def request_shutdown(self) -> None:
         self.shutdown_requested = True

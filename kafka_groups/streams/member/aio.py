@@ -301,6 +301,10 @@ class AsyncStreamsGroupMember(_MemberView):
         """End what `_hold` has begun."""
         self._client.release()
 
+    async def _ask_group(self, timeout: float) -> None:  # noqa: ASYNC109
+        """Ask the coordinator whether the group still has the member, and wait for the answer for so many seconds."""
+        await self._client.ask_group(round(timeout * 1_000))
+
     async def _commit_of(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata | int],

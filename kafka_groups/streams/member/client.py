@@ -251,6 +251,23 @@ class StreamsClient:
         self.membership.release()
         self._engine.turn()
 
+    async def ask_group(self, timeout_ms: int) -> None:
+        """Ask the coordinator with a heartbeat whether the group still has the member, and wait for the answer.
+
+        Without an answer in time, nothing is known, and nothing happens.
+
+        Raises:
+            KafkaGroupsError: The coordinator has refused the member for good.
+        """
+        membership, life, wanted = self.membership, self.membership.life, self._heartbeat_again()
+
+        def told() -> bool:
+            return membership.heard >= wanted or membership.life != life or self._errors.fatal is not None
+
+        await self.until(told, timeout_ms)
+        if self._errors.fatal is not None:
+            raise self._errors.fatal
+
     def as_member(self) -> AsMember:
         """Return who the member is now, for offsets of any of its tasks.
 

@@ -135,6 +135,9 @@ class _MemberThread(_MemberView):
     def _release(self) -> None:
         self._call(self._member._release)
 
+    def _ask_group(self, timeout: float) -> None:
+        self._run(self._member._ask_group(timeout))
+
     def _commit_of(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],

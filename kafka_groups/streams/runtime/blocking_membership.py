@@ -14,7 +14,7 @@ from kafka_groups.streams.member.rules.member_events import (
 )
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.runtime.missing_rights import MissingRights
-from kafka_groups.streams.runtime.worker_membership import NO_IDS, holding
+from kafka_groups.streams.runtime.worker_membership import ASK_SECONDS, NO_IDS, holding
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["BlockingMembership"]
@@ -97,6 +97,11 @@ class BlockingMembership:
     def group_metadata(self) -> GroupMetadata:
         """Return who commits offsets in a transaction. Does not block."""
         return self._member._as_member()
+
+    async def ask_group(self) -> None:
+        """Ask the group whether it still has the member. Blocks, in spite of `async def`, for two seconds at most."""
+        with self._rights.explained():
+            self._member._ask_group(ASK_SECONDS)
 
     async def request_shutdown(self) -> None:
         """Ask all members to shut down. Blocks, in spite of `async def`, until the member knows."""

@@ -9,6 +9,7 @@ from typing_extensions import override
 from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.errors import (
     BrokerError,
+    DeliveryFailedError,
     FencedInstanceIdError,
     FencedMemberEpochError,
     IllegalGenerationError,
@@ -27,6 +28,7 @@ from kafka_groups.errors import (
     UnknownMemberIdError,
     UnknownProducerIdError,
 )
+from kafka_groups.errors.causes import causes_of
 from kafka_groups.errors.texts import counted, sentences
 from kafka_groups.net.clock import Clock
 from kafka_groups.records.interface import DataPlane
@@ -62,6 +64,10 @@ _OVERCOME = (
     UnknownProducerIdError,
 )
 """Errors that are not retriable, and that a new producer or the next assignment overcomes, or a heartbeat explains."""
+
+
+_FENCED = (InvalidProducerEpochError, ProducerFencedError)
+"""Errors that say that another producer has the transactional id, or had it."""
 
 
 @frozen
@@ -128,6 +134,14 @@ class TransactionalCommits(Commits):
     def is_urgent(self) -> bool:
         """True if a commit that is held back has to begin anyway, because its transaction would expire."""
         return self.is_held_back and self._plane.expires_soon
+
+    @override
+    async def forget(self, error: DeliveryFailedError | TransactionFailedError, tasks: Collection[OwnedTask]) -> None:
+        await super().forget(error, tasks)
+        # A new producer would fence the one that has the transactional id now. If that is the rightful one, because its
+        # process has taken the member's instance id, this worker has to end instead.
+        if any(isinstance(each, _FENCED) for each in causes_of(error)):
+            await self._member.ask_group()
 
     def _check_transaction(self, error: TransactionFailedError, tasks: Collection[OwnedTask]) -> None:
         """Raise an error if the next transactions would fail, too, or have failed for too long."""

@@ -16,10 +16,14 @@ from kafka_groups.streams.member.rules.member_events import (
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
-__all__ = ["NO_IDS", "WorkerMembership", "holding"]
+__all__ = ["ASK_SECONDS", "NO_IDS", "WorkerMembership", "holding"]
 
 NO_IDS: Mapping[TopicPartition, UUID] = MappingProxyType({})
 """Nobody knows the ids of the topics."""
+
+
+ASK_SECONDS = 2.0
+"""The time in which a worker waits for its group to say whether it still has the member."""
 
 
 class WorkerMembership(Protocol):
@@ -78,6 +82,14 @@ class WorkerMembership(Protocol):
 
         Raises:
             TasksLostError: The member has lost tasks that are not closed.
+        """
+
+    async def ask_group(self) -> None:
+        """Ask the group whether it still has the member, and wait briefly for the answer.
+
+        Raises:
+            KafkaGroupsError: The group has refused the member for good, for example because another process has its
+                `group.instance.id`.
         """
 
     async def request_shutdown(self) -> None:

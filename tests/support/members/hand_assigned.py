@@ -129,6 +129,8 @@ class _HandAssigned:
     def group_metadata(self) -> GroupMetadata:
         return GroupMetadata(self._group_id, NOBODY)
 
+    async def ask_group(self) -> None: ...
+
     async def request_shutdown(self) -> None:
         raise AssertionError("there are no other members")
 

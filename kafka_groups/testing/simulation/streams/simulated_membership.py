@@ -15,7 +15,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksRevoked,
 )
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.runtime.worker_membership import NO_IDS, WorkerMembership, holding
+from kafka_groups.streams.runtime.worker_membership import ASK_SECONDS, NO_IDS, WorkerMembership, holding
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
 __all__ = ["AsyncMembership"]
@@ -63,6 +63,10 @@ class AsyncMembership(WorkerMembership):
     @override
     async def confirm(self, event: TasksRevoked | TasksLost) -> None:
         self._member.confirm(event)
+
+    @override
+    async def ask_group(self) -> None:
+        await self._member._ask_group(ASK_SECONDS)
 
     @override
     async def request_shutdown(self) -> None:

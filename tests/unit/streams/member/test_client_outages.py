@@ -3,11 +3,12 @@
 import asyncio
 import logging
 import math
+from contextlib import nullcontext
 
 import pytest
 
 from kafka_groups.broker.faults import DROP_CONNECTION, LOSE_RESPONSE, answer
-from kafka_groups.errors import OperationTimeoutError, TasksLostError
+from kafka_groups.errors import BrokerError, OperationTimeoutError, TasksLostError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.streams import AsyncStreamsGroupMember, MembershipState, TasksAssigned, TasksLost, TasksRevoked
@@ -250,5 +251,44 @@ def test_a_program_that_does_not_confirm_lost_tasks_is_warned_again_and_again(
             member.confirm(lost)
             await assigned(member)
             assert (member.metrics()["unconfirmed-tasks"], member.metrics()["unconfirmed-seconds"]) == (0, 0)
+
+    simulate(program)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [(ErrorCode.NONE, None), (ErrorCode.UNKNOWN_MEMBER_ID, None), (ErrorCode.FENCED_INSTANCE_ID, BrokerError)],
+)
+def test_a_member_asks_its_group_whether_it_is_still_there(code: ErrorCode, expected: type[Exception] | None) -> None:
+    async def program(world: World) -> None:
+        async with world.member() as member:
+            await member.join()
+            await assigned(member)
+            if code is not ErrorCode.NONE:
+                world.cluster.faults.on(ApiKey.STREAMS_GROUP_HEARTBEAT, answer(code), times=1)
+            begun_ms = world.simulation.clock.now_ms()
+            with nullcontext() if expected is None else pytest.raises(expected):
+                await member._ask_group(2)
+            assert world.simulation.clock.now_ms() - begun_ms < 1_000, "the answer ends the wait"
+            states = {
+                ErrorCode.NONE: {MembershipState.STABLE, MembershipState.ACKNOWLEDGING},
+                ErrorCode.UNKNOWN_MEMBER_ID: {MembershipState.FENCED},
+                ErrorCode.FENCED_INSTANCE_ID: {MembershipState.FATAL},
+            }
+            assert state_of(member) in states[code]
+
+    simulate(program)
+
+
+def test_a_group_that_does_not_answer_is_asked_for_a_limited_time() -> None:
+    async def program(world: World) -> None:
+        async with world.member() as member:
+            await member.join()
+            await assigned(member)
+            await world.cluster.stop_broker_async(1)
+            begun_ms = world.simulation.clock.now_ms()
+            await member._ask_group(2)
+            assert world.simulation.clock.now_ms() - begun_ms == 2_000
+            await world.cluster.start_broker_async(1)
 
     simulate(program)

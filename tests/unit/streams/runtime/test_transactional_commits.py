@@ -9,9 +9,12 @@ import pytest
 
 from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.errors import (
+    FencedInstanceIdError,
+    InvalidProducerEpochError,
     KafkaGroupsError,
     MessageTooLargeError,
     OperationTimeoutError,
+    ProducerFencedError,
     TransactionFailedError,
     UnknownTopicOrPartitionError,
 )
@@ -91,6 +94,8 @@ class FailingPlane(FakePlane):
 
     failing = 0
     late = 0
+    renewals = 0
+    cause: KafkaGroupsError | None = None
     unprepared: tuple[Exception, ...] = ()
     commits: list[Mapping[TopicPartition, OffsetAndMetadata]]
 
@@ -104,8 +109,12 @@ class FailingPlane(FakePlane):
     async def flush(self, timeout_ms: int) -> None:
         if self.failing == 1:
             self.failing = 0
-            raise TransactionFailedError("lost before the commit")
+            raise TransactionFailedError("lost before the commit") from self.cause
         await super().flush(timeout_ms)
+
+    async def renew(self) -> None:
+        self.renewals += 1
+        await super().renew()
 
     async def commit_transaction(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], who: GroupMetadata) -> None:
         self.commits.append(offsets)
@@ -227,6 +236,23 @@ async def test_a_producer_that_is_found_lost_when_another_task_begins_ends_the_w
     await made.turn_until(lambda: made.has_committed(len(WORDS)))
     shouted = {f"{word}!": counts for word, counts in once_each().items()}
     assert results(kafka) == {**once_each(), **shouted}
+
+
+@pytest.mark.parametrize("cause", [InvalidProducerEpochError("old"), ProducerFencedError("fenced"), None])
+async def test_a_worker_that_was_fenced_asks_its_group_before_it_fences_others(cause: KafkaGroupsError | None) -> None:
+    made, plane = failing_process(written())
+    await made.worker.start()
+    await made.turn_until(lambda: made.has_committed(3))
+    plane.failing, plane.cause = 1, cause
+    made.member.refusal = FencedInstanceIdError("another process has the instance id")
+    if cause is None:
+        await made.turn_until(lambda: made.has_committed(len(WORDS)))
+        assert made.member.asked == 0
+        return
+    with pytest.raises(FencedInstanceIdError):
+        await made.turn_until(lambda: made.has_committed(6))
+    assert made.member.asked == 1
+    assert plane.renewals == 0
 
 
 async def test_a_commit_without_answer_is_repeated_before_anything_else() -> None:
