@@ -13,12 +13,19 @@ from attrs import frozen
 from kafka_groups.config.readers import UnfitError, read_boolean, read_integer, read_list, read_text
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 
-__all__ = ["REQUIRED", "Key", "KeyType"]
+__all__ = ["HIDDEN", "REQUIRED", "Key", "KeyType", "without_login"]
 
+HIDDEN = "(hidden)"
+"""Takes the place of a secret value."""
 INT_MAX = 2**31 - 1
 _IN_URL = re.compile(r"//[^/@]*@")
 """Name and password in a URL."""
 LONG_MAX = 2**63 - 1
+
+
+def without_login(text: str) -> str:
+    """Return text without the names and passwords in its URLs."""
+    return _IN_URL.sub(f"//{HIDDEN}@", text)
 
 
 class KeyType(enum.IntEnum):
@@ -153,7 +160,7 @@ class Key:
             remedy: The solution, as a sentence without its full stop; by default, the allowed values.
         """
         title = self.name if named in (None, self.name) else f"{named} ({self.name})"
-        shown = "(hidden)" if self.secret else _IN_URL.sub("//(hidden)@", repr(value))
+        shown = HIDDEN if self.secret else without_login(repr(value))
         return self.error(f"Invalid value {shown} for {title}: {why}. {remedy or self._remedy()}.")
 
     def format(self, value: object) -> str | None:

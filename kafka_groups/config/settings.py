@@ -22,6 +22,7 @@ __all__ = [
     "KeyTable",
     "collected",
     "gather",
+    "is_secret",
     "missing_keys",
     "raise_together",
     "read_keys",
@@ -241,4 +242,9 @@ def _given_twice(key: Key, raw: object, value: object, spelling: str, before: st
 
 def shown_value(name: str, value: object) -> str:
     """Return an unknown key's value for a message, unless its name suggests a secret."""
-    return "a hidden value" if _SECRET.search(name) else repr(value)
+    return "a hidden value" if is_secret(name) else repr(value)
+
+
+def is_secret(name: str) -> bool:
+    """Return whether the name of an unknown key suggests that its value is a secret."""
+    return _SECRET.search(name) is not None

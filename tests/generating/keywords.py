@@ -38,8 +38,11 @@ _TYPES = {
 _IMPORTED = (
     ("collections.abc", ("Callable", "Mapping", "Sequence")),
     ("os", ("PathLike",)),
-    ("typing", ("Any", "Literal", "TypedDict")),
+    ("typing", ("TYPE_CHECKING", "Any", "Literal", "TypedDict")),
 )
+OF_ASSIGNORS: Final = """if TYPE_CHECKING:  # few applications choose an assignor
+    from kafka_groups.assignment import ApplicationState, TaskAssignment, TaskAssignor
+"""
 
 
 def generated() -> Mapping[Path, str]:
@@ -65,6 +68,7 @@ def generated() -> Mapping[Path, str]:
             ["AdminKeywords", "ClientKeywords", "ShareConsumerKeywords", "StreamsKeywords", "StreamsMemberKeywords"],
             "the tables of keys in this folder",
             f"{clients}\n{consumer}\n{admin}\n{member}\n{streams}".rstrip("\n") + "\n",
+            OF_ASSIGNORS,
         ),
         ROOT / "kafka_groups" / "spark" / "keywords.py": _module(
             "The keyword arguments of workers and drains, so that editors complete them and type checkers check them.",
@@ -80,7 +84,7 @@ def _module(summary: str, names: list[str], source: str, body: str, imports: str
     used = [
         f"from {module} import {', '.join(found)}\n"
         for module, candidates in _IMPORTED
-        if (found := [name for name in candidates if re.search(rf"\b{name}\b[\[),|\n]", body)])
+        if (found := [name for name in candidates if re.search(rf"\b{name}\b[\[):,|\n]", f"{imports}\n{body}")])
     ]
     listed = ", ".join(_quoted(name) for name in names)
     made = f"Made by `{COMMAND}` from\n{source}.\nEdit those and run it again; do not edit this module."
@@ -112,7 +116,7 @@ def _option_entries(options: type[Any]) -> Iterable[str]:
 def annotation(key: Key) -> str:
     """The Python type of a key's value."""
     if key.annotation:
-        return key.annotation
+        return _quoted(key.annotation) if "TaskAssignor" in key.annotation else key.annotation
     if key.choices:
         return f"Literal[{', '.join(map(_quoted, key.choices))}]"
     return _TYPES[key.type] + (" | None" if key.default is None else "")

@@ -1,10 +1,10 @@
-"""An assignor as a broker or a plan registers it: under a name, with a configuration."""
+"""An assignor as a broker, a plan or an application registers it: under a name, with a configuration."""
 
 import inspect
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from attrs import field, fields, frozen
 
@@ -59,7 +59,7 @@ def import_assignor(place: str) -> object:
         raise ConfigurationError(f"'{place}' is not the place of a task assignor. Give module:Class.")
     try:
         return getattr(import_module(module), name)
-    except Exception as error:  # the module may be anybody's
+    except (Exception, SystemExit) as error:  # the module may be anybody's
         text = f"Could not import the task assignor '{place}': {named(error)}"
         remedy = "Check the name, and that Python finds the module (PYTHONPATH)"
         raise ConfigurationError(sentences(text, remedy)) from error
@@ -98,6 +98,7 @@ class Registered:
         configs: The configuration for `configure`. The keys `max.warmup.replicas`, `probing.rebalance.interval.ms`,
             `rack.aware.assignment.strategy`, `rack.aware.assignment.traffic_cost` and
             `rack.aware.assignment.non_overlap_cost` are also in `ApplicationState.assignment_configs`.
+        is_of_application: True if it was registered with `of_application`.
 
     Raises:
         ConfigurationError: It is not an assignor, or a value of the configuration is out of bounds.
@@ -106,6 +107,25 @@ class Registered:
     assignor: object = field(converter=_found)
     name: str = field(kw_only=True)
     configs: Mapping[str, object] = field(factory=dict, kw_only=True, converter=_frozen_map)
+    is_of_application: bool = field(default=False, kw_only=True)
+
+    @classmethod
+    def of_application(cls, assignor: object, name: str, configs: Mapping[str, object]) -> Self:
+        """Register the assignor of an application in a classic group, whose members assign its tasks (KIP-924).
+
+        A class is made once, and configured, to find mistakes. An object is configured now, and not again.
+
+        Args:
+            assignor: An object, a subclass of `TaskAssignor`, or a function from `ApplicationState` to
+                `TaskAssignment`.
+            name: Its name in messages.
+            configs: The configuration of the application, for `configure`. Assignments have their values from the
+                application itself.
+
+        Raises:
+            ConfigurationError: It is not an assignor, cannot be made, or refuses the configuration.
+        """
+        return cls(assignor, name=name, configs=configs, is_of_application=True)
 
     @name.default
     def _default_name(self) -> str:
@@ -115,10 +135,12 @@ class Registered:
     def __attrs_post_init__(self) -> None:
         if not self.name:
             raise ConfigurationError(f"The task assignor {represented(self.assignor)} has an empty name. Give it one.")
-        # Everything that can fail is tried here, so that a broker does not start with an assignor that fails at the
-        # first assignment.
+        # Everything that can fail is tried here, so that nothing starts with an assignor that fails at the first
+        # assignment.
         self.assignment_configs(AssignmentConfigs())
-        made = self.new_assignor()
+        made = self._configured()
+        if self.is_of_application:
+            return
         if isinstance(self.assignor, type) and made is self.new_assignor():
             raise ConfigurationError(
                 f"The class {self.assignor.__qualname__} of the task assignor '{self.name}' makes the same object "
@@ -134,6 +156,11 @@ class Registered:
         Raises:
             ConfigurationError: The class cannot be called without arguments, or refuses the configuration.
         """
+        if self.is_of_application and isinstance(self.assignor, TaskAssignor):
+            return self.assignor  # which was configured with the application
+        return self._configured()
+
+    def _configured(self) -> TaskAssignor:
         try:
             # A new object for each assignment, as in StreamsPartitionAssignor.createTaskAssignor: the class may keep
             # what it computes.
@@ -141,9 +168,17 @@ class Registered:
             made.configure(self.configs)
         except Exception as error:  # the class may be anybody's
             text = f"Could not create or configure the task assignor '{self.name}': {named(error)}"
-            remedy = "Register a class that can be called without arguments and accepts its configuration"
-            raise ConfigurationError(sentences(text, remedy)) from error
+            raise ConfigurationError(sentences(text, self._remedy)) from error
         return made
+
+    @property
+    def _remedy(self) -> str:
+        if self.is_of_application:
+            return (
+                "Give task.assignor.class a class that can be called without arguments, or an object, whose configure "
+                "accepts the keys of the application"
+            )
+        return "Register a class that can be called without arguments and accepts its configuration"
 
     def assignment_configs(self, of_group: AssignmentConfigs) -> AssignmentConfigs:
         """Return the values of a group together with those of this registration.
@@ -151,6 +186,8 @@ class Registered:
         Raises:
             ConfigurationError: A value is out of bounds, or belongs to groups.
         """
+        if self.is_of_application:
+            return of_group  # whose values are the application's
         for key in self.configs:
             if key in _OF_GROUPS:
                 raise ConfigurationError(

@@ -38,6 +38,13 @@ def _read_tag_names(value: object) -> tuple[str, ...]:
     return names
 
 
+def _read_assignor(value: object) -> object:
+    # Only an application that chooses an assignor imports them.
+    from kafka_groups.config.clients.application_assignor import read_assignor  # noqa: PLC0415
+
+    return read_assignor(value)
+
+
 @frozen(kw_only=True)
 class ClassicMemberConfig(StreamsMemberConfig):
     """The configuration of a member of a classic group; `streams_config` builds it."""
@@ -118,6 +125,21 @@ class ClassicMemberConfig(StreamsMemberConfig):
         "The replication factor of internal topics. -1: that of the brokers.",
         minimum=-1,
         maximum=2**15 - 1,
+    )
+
+    task_assignor_class: Any = setting(
+        Key(
+            name="task.assignor.class",
+            type=KeyType.CLASS,
+            default=None,
+            reader=_read_assignor,
+            form="a subclass of TaskAssignor, an object of one, a function that takes an ApplicationState, the place "
+            "of one of these as module:Class, or the name of an assignor of Kafka Streams",
+            annotation="type[TaskAssignor] | TaskAssignor | Callable[[ApplicationState], TaskAssignment] | str | None",
+            doc="The task assignor that this instance uses while it leads the group (KIP-924). By default, and for "
+            "highly_available, it is HighAvailabilityTaskAssignor. StickyTaskAssignor, LegacyStickyTaskAssignor and "
+            "FallbackPriorTaskAssignor are also chosen by their names." + _ONLY,
+        )
     )
 
     @override

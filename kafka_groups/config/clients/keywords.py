@@ -7,7 +7,10 @@ Edit those and run it again; do not edit this module.
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+if TYPE_CHECKING:  # few applications choose an assignor
+    from kafka_groups.assignment import ApplicationState, TaskAssignment, TaskAssignor
 
 __all__ = ["AdminKeywords", "ClientKeywords", "ShareConsumerKeywords", "StreamsKeywords", "StreamsMemberKeywords"]
 
@@ -386,3 +389,8 @@ class StreamsKeywords(StreamsMemberKeywords, total=False):
     replication_factor: int
     """`replication.factor`: The replication factor of internal topics. -1: that of the brokers. Only with
     group.protocol=classic."""
+
+    task_assignor_class: "type[TaskAssignor] | TaskAssignor | Callable[[ApplicationState], TaskAssignment] | str | None"
+    """`task.assignor.class`: The task assignor that this instance uses while it leads the group (KIP-924). By default,
+    and for highly_available, it is HighAvailabilityTaskAssignor. StickyTaskAssignor, LegacyStickyTaskAssignor and
+    FallbackPriorTaskAssignor are also chosen by their names. Only with group.protocol=classic."""

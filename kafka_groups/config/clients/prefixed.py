@@ -7,7 +7,7 @@ from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.readers import UnfitError, read_not_empty
 from kafka_groups.config.settings import setting, shown_value
 
-__all__ = ["ISOLATION_LEVEL", "gathered_by_prefix", "overrides"]
+__all__ = ["ISOLATION_LEVEL", "PREFIXED", "gathered_by_prefix", "overrides"]
 
 _DOCS: Final[Mapping[str, str]] = {
     "producer": "Settings of the producer, such as producer.linger.ms.",
@@ -22,6 +22,8 @@ _TAG: Final = "client.tag"
 _TAGS: Final = "client.tags"
 _PREFIXES: Final = (*_DOCS, _TAG)
 ISOLATION_LEVEL: Final = "isolation.level"
+PREFIXED: Final = frozenset(prefix.replace(".", "_") for prefix in _DOCS)
+"""The attributes that have the keys of a prefix."""
 
 
 def overrides(prefix: str) -> Any:

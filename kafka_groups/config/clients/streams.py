@@ -7,7 +7,7 @@ mapping for each prefix. Keys that Kafka Streams has and this package has not ar
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from attrs import fields, frozen
+from attrs import evolve, fields, frozen
 
 from kafka_groups.config.clients.classic_member import CLASSIC_KEYS, ClassicMemberConfig, is_classic
 from kafka_groups.config.clients.prefixed import ISOLATION_LEVEL, gathered_by_prefix, overrides
@@ -339,7 +339,8 @@ def streams_config(mapping: Mapping[str, object] | None = None, **keywords: obje
         ConfigurationError: A key is unknown, not supported, missing, given twice with different values or conflicts
             with another, or a value is invalid. The message names every such key, its value and what to do.
     """
-    given = security.from_java(gathered_by_prefix([*(mapping or {}).items(), *keywords.items()]))
+    raw = gathered_by_prefix([*(mapping or {}).items(), *keywords.items()])
+    given = security.from_java(raw)
     table, whose = KeyTable(StreamsConfig), StreamsConfig.whose
     classic = is_classic(table, given)
     # These keys would have no effect in a streams group, as Kafka Streams ignores them there without a word.
@@ -348,4 +349,14 @@ def streams_config(mapping: Mapping[str, object] | None = None, **keywords: obje
     unknown = [*others, *found.unknown]
     refused = [refused_key(table, *pair, whose, streams_advice(pair[0], is_classic=classic)) for pair in unknown]
     raise_together([*refused, *found.problems, *missing_keys(table, given)], whose)
-    return StreamsConfig(**found.values)
+    return _with_assignor(StreamsConfig(**found.values), table, raw)
+
+
+def _with_assignor(config: StreamsConfig, table: KeyTable, given: list[tuple[str, object]]) -> StreamsConfig:
+    """Make and configure the assignor last: it is code of the user, which gets a configuration without mistakes."""
+    if config.task_assignor_class is None:
+        return config
+    from kafka_groups.config.clients.application_assignor import keys_for_assignor  # noqa: PLC0415 - few choose one
+
+    assignor = config.task_assignor_class.configured(keys_for_assignor(table, given))
+    return evolve(config, task_assignor_class=assignor)

@@ -104,11 +104,9 @@ REFUSED_BY_STREAMS: Final[Mapping[str, Advice]] = {
 }
 """Keys of Kafka Streams that have no meaning here."""
 
-_NOT_YET: Advice = ("an application cannot have it in a classic group yet", _REMOVE)
 _IN_CLASSIC_GROUPS: Final[Mapping[str, Advice]] = {
     name.replace(".", "_"): told
     for told, names in {
-        _NOT_YET: "task.assignor.class",
         (
             "members of Kafka Streams 2.5 and later can be in the group without it, and those of 2.3 and older cannot",
             _REMOVE,

@@ -54,5 +54,6 @@ def _classic(config: ClassicMemberConfig, give_up_ms: int, elsewhere: "Elsewhere
         assignment=assignment,
         replication_factor=config.replication_factor,
         pause_ms=config.retry_backoff_max_ms,
+        assignor=config.task_assignor_class,
     )
     return classic_membership(settings, leading, give_up_ms, elsewhere or in_thread)

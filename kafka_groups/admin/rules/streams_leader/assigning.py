@@ -1,7 +1,5 @@
 """Runs the task assignor of a group, and refuses results that cannot be used."""
 
-from typing import Final
-
 from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings, LeadingError
 from kafka_groups.assignment import (
     AssignmentError,
@@ -17,8 +15,6 @@ from kafka_groups.errors.texts import named, sentences
 
 __all__ = ["assignor_of", "check_outcome", "run_in_leader"]
 
-_DEFAULT: Final = HighAvailabilityTaskAssignor
-
 
 def assignor_of(settings: LeaderSettings, *, knows_lags: bool) -> Registered:
     """Return the assignor of a round.
@@ -27,12 +23,11 @@ def assignor_of(settings: LeaderSettings, *, knows_lags: bool) -> Registered:
         settings: The configuration of the application.
         knows_lags: Whether the lags of tasks are known.
     """
-    given = settings.assignor or Registered(_DEFAULT)
     # Only the default is replaced if lags are not known. An assignor of a user is told that they are not
     # (StreamsPartitionAssignor.assign).
-    if given.assignor is not _DEFAULT or knows_lags:
-        return given
-    return Registered(FallbackPriorTaskAssignor)
+    if settings.has_default_assignor and not knows_lags:
+        return Registered(FallbackPriorTaskAssignor)
+    return settings.assignor or Registered(HighAvailabilityTaskAssignor)
 
 
 def run_in_leader(assignor: Registered, given: ApplicationInput) -> AssignorRun:

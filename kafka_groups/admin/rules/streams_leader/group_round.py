@@ -7,7 +7,7 @@ from attrs import field, frozen
 
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
 from kafka_groups.admin.rules.streams_leader.watched_topics import WatchedTopics
-from kafka_groups.assignment import AssignmentConfigs, RackAwareStrategy, Registered
+from kafka_groups.assignment import AssignmentConfigs, HighAvailabilityTaskAssignor, RackAwareStrategy, Registered
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.types import TaskId
 
@@ -50,6 +50,16 @@ class LeaderSettings:
     def uses_racks(self) -> bool:
         """True if the strategy asks for racks."""
         return self.configs.rack_aware_assignment_strategy is not RackAwareStrategy.NONE
+
+    @property
+    def has_default_assignor(self) -> bool:
+        """True if the default assigns tasks, also if the application names it."""
+        return self.assignor is None or self.assignor.assignor is HighAvailabilityTaskAssignor
+
+    @property
+    def assignor_name(self) -> str:
+        """The name of the assignor, for messages and metrics."""
+        return HighAvailabilityTaskAssignor.__name__ if self.assignor is None else self.assignor.name
 
 
 @frozen(kw_only=True)

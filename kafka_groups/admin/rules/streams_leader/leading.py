@@ -163,7 +163,7 @@ async def _racks(
 ) -> ReplicaRacks:
     """Return the racks of replicas, also of topics that were just created."""
     # An assignor of a user may look at racks whatever the strategy is. The others do not without one.
-    if given.settings.assignor is None and not given.settings.uses_racks:
+    if given.settings.has_default_assignor and not given.settings.uses_racks:
         return ReplicaRacks(topics)
     try:
         return ReplicaRacks({**topics, **await new_topics(ask, created)})
@@ -289,9 +289,11 @@ def _warnings(asked: AskedRound, size: int, *, has_hosts: bool) -> Iterator[str]
     )
     yield from warnings_about_racks(asked.given.settings.configs, asked.subscriptions, asked.racks)
     if asked.ends.failure is not None:
-        yield sentences(
-            f"The ends of changelogs are not known, so tasks stay where they are: {named(asked.ends.failure)}"
-        )
+        if asked.given.settings.has_default_assignor:
+            effect = "The ends of changelogs are not known, so tasks stay where they are"
+        else:
+            effect = "The ends of changelogs are not known, so the task assignor gets no lags"
+        yield sentences(f"{effect}: {named(asked.ends.failure)}")
     if size > MOST_BYTES:
         yield _about_size(size, has_hosts=has_hosts)
 

@@ -2,11 +2,18 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 import pytest
 
+from kafka_groups.assignment import (
+    ApplicationState,
+    AssignedTask,
+    AssignmentConfigs,
+    KafkaStreamsAssignment,
+    TaskAssignment,
+)
 from kafka_groups.broker.faults import LOSE_RESPONSE, answer
 from kafka_groups.config.clients.streams import streams_config
 from kafka_groups.errors import KafkaGroupsError
@@ -43,8 +50,11 @@ def simulate(program: Callable[[World], Awaitable[None]]) -> None:
     run_simulated(run, seed=1, limit_s=3600)
 
 
-def member_of_application(world: World, protocol: str, **member: Any) -> AsyncStreamsGroupMember:
-    config = streams_config({"bootstrap.servers": "b:1", "application.id": "app", "group.protocol": protocol})
+def member_of_application(
+    world: World, protocol: str, keys: Mapping[str, object] | None = None, **member: Any
+) -> AsyncStreamsGroupMember:
+    given = {"bootstrap.servers": "b:1", "application.id": "app", "group.protocol": protocol, **(keys or {})}
+    config = streams_config(given)
     return world.member(_membership_of=membership_of(config, at_once), **member)
 
 
@@ -123,7 +133,7 @@ def test_the_rack_and_the_tags_of_an_application_are_sent_to_leaders_in_java() -
             return False
 
         world.cluster.faults.on(ApiKey.JOIN_GROUP, LOSE_RESPONSE, when=note)
-        config = {"client_rack": "r1", "client_tags": {"zone": "z1"}}
+        config: dict[str, Any] = {"client_rack": "r1", "client_tags": {"zone": "z1"}}
         async with member_of_application(world, "classic", **config) as member:
             await assigned(member)
             said = ConsumerProtocolSubscription.decode(asked[0].protocols[0].metadata)
@@ -143,5 +153,34 @@ def test_a_group_whose_type_no_broker_tells(protocol: str) -> None:
             world.cluster.faults.on(ApiKey.DESCRIBE_GROUPS, answer(DescribeGroupsResponse()))
             world.cluster.faults.on(ApiKey.LIST_GROUPS, answer(ListGroupsResponse()))
             assert re.search(r"of another (type than streams|kind: a group of consumers, or)", await refused(member))
+
+    simulate(program)
+
+
+def test_the_assignor_of_an_application_decides_with_its_configuration() -> None:
+    heard: list[AssignmentConfigs] = []
+
+    def by_age(state: ApplicationState) -> TaskAssignment:
+        """All tasks stay in the process that came first."""
+        heard.append(state.assignment_configs)
+        first, *others = state.kafka_streams_states(compute_task_lags=False).values()
+        oldest = next((each for each in (first, *others) if each.previous_active_tasks), first)
+        every = KafkaStreamsAssignment.of(oldest.process_id, map(AssignedTask.active, state.all_tasks))
+        rest = [KafkaStreamsAssignment.of(each.process_id) for each in (first, *others) if each is not oldest]
+        return TaskAssignment([every, *rest])
+
+    async def program(world: World) -> None:
+        keys = {"task.assignor.class": by_age, "num.standby.replicas": 1, "acceptable.recovery.lag": 7}
+        async with member_of_application(world, "classic", keys) as first:
+            await assigned(first)
+            async with member_of_application(world, "classic", keys) as second:
+                await second.join()
+                while len(heard) < 2 or second.epoch != first.epoch:
+                    await first.poll(1)
+                    await second.poll(1)
+                assert len(first.tasks.active) == 2
+                assert not second.tasks.active
+        configs = AssignmentConfigs(acceptable_recovery_lag=7, num_standby_replicas=1)
+        assert set(map(repr, heard)) == {repr(configs)}
 
     simulate(program)

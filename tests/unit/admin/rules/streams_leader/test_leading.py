@@ -32,9 +32,11 @@ from kafka_groups.assignment import (
     GroupSubscription,
     HighAvailabilityTaskAssignor,
     KafkaStreamsAssignment,
+    LegacyStickyTaskAssignor,
     ProcessId,
     RackAwareStrategy,
     Registered,
+    StickyTaskAssignor,
     TaskAssignment,
     TaskAssignmentError,
     TaskAssignor,
@@ -483,8 +485,26 @@ def test_without_ends_a_users_assignor_is_told_that_lags_are_unknown() -> None:
         return TaskAssignment([KafkaStreamsAssignment.of(process.process_id, tasks_of_all)])
 
     case = group(member("m"))
-    led_by(assign, case, evolve(case.topics, errors=NO_ENDS))
+    done = led_by(assign, case, evolve(case.topics, errors=NO_ENDS))
     assert seen == [UNKNOWN_LAG, UNKNOWN_LAG]
+    [warning] = done.warnings
+    assert warning.startswith("The ends of changelogs are not known, so the task assignor gets no lags: Request")
+
+
+@pytest.mark.parametrize(
+    ("assignor", "moves"),
+    [(HighAvailabilityTaskAssignor, False), (StickyTaskAssignor, True), (LegacyStickyTaskAssignor, True)],
+)
+def test_without_ends_only_the_default_is_replaced_also_if_it_is_named(assignor: object, moves: bool) -> None:
+    case = group(running("m", A), member("n", B))
+    info = infos(led_by(assignor, case, evolve(case.topics, errors=NO_ENDS)))["m"]
+    assert (set(info.active_tasks) != set(EVERY_TASK)) is moves
+    assert (info.next_rebalance_ms == NOW_MS + PROBING_MS) is not moves
+
+
+def test_the_default_that_is_named_gives_the_deadline_to_the_process_of_the_leader() -> None:
+    case = group(running("z", B), member("a", A), ends=BEHIND)
+    assert infos(led_by(HighAvailabilityTaskAssignor, case)) == infos(led(case))
 
 
 # ---------------------------------------------------------------------------------------------- the rest
