@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.protocol.streams_user_data.offset_sums import RUNNING_TASK
 from kafka_groups.testing.kafka_process import KafkaProcess
+from tests.support.conditions import wait_until
 from tests.support.kafka.mixed_application import AT_LEAST_ONCE, EXACTLY_ONCE, Guarantee, MixedApplication
 from tests.support.kafka.mixed_topologies import expected
+from tests.support.members.confluent_reader import PATIENCE_S
+from tests.support.members.described_classic_group import described_members
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow]
 
@@ -63,3 +67,26 @@ def test_each_leads_the_other_and_continues_its_work(make: Make, guarantee: Guar
     app.close_python()
     app.check_committed()
     assert app.changelog() == expected("words", app.lines)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+def test_running_tasks_with_empty_changelogs_are_told_alike(make: Make) -> None:
+    app = make("words")
+    app.start_python()
+    app.wait_until_shared()
+    app.start_java()
+    app.wait_until_shared()
+    wait_until(lambda: tells_what_runs(app, is_java=False), PATIENCE_S, lambda: described_members(*app.group))
+    app.close_python()
+    app.wait_until_shared()
+    app.start_python()
+    app.wait_until_shared()
+    wait_until(lambda: tells_what_runs(app, is_java=True), PATIENCE_S, lambda: described_members(*app.group))
+
+
+def tells_what_runs(app: MixedApplication, *, is_java: bool) -> bool:
+    """Whether the older instance, which has had all tasks, told of the stateful task that it still has and no other."""
+    found = [each for each in described_members(*app.group) if ("StreamThread" in each.member_id) is is_java]
+    running = [task for each in found for task in each.active if task.subtopology_id == "1"]
+    return len(running) == 1 and found[0].sums == {running[0]: RUNNING_TASK}

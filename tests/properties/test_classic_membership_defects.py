@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.join_group import JoinGroupResponse
 from kafka_groups.protocol.streams_user_data.assignment_info import AssignmentInfo, decode_assignment
 from kafka_groups.protocol.streams_user_data.offset_sums import RUNNING_TASK
+from kafka_groups.streams.engines.dormant_folders import DormantFolders
 from kafka_groups.streams.member.classic import answers, assignment, member_subscription, membership
 from kafka_groups.streams.member.classic.answers import ErrorReaction, RoundStep
 from kafka_groups.streams.member.classic.follow_ups import FollowUps
@@ -22,9 +25,10 @@ from kafka_groups.streams.member.classic.round import ClassicRound
 from kafka_groups.streams.member.classic.round_requests import ClassicRequests
 from kafka_groups.streams.member.classic.versions import UserDataVersion
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.types import TopicPartition
+from kafka_groups.types import TaskId, TopicPartition
 from tests.properties import test_classic_membership as random_runs
 from tests.support.planted_defects import Patch, Plant, by_name
+from tests.unit.streams.engines import test_dormant_folders as dormant
 from tests.unit.streams.member.classic import test_answers, test_membership
 
 pytestmark = pytest.mark.slow
@@ -219,6 +223,46 @@ def a_role_change_asks_for_a_round(patch: Patch) -> None:
     patch.setattr(ClassicMembership, "_assigned", and_again)
 
 
+def a_dormant_task_is_named_by_each_worker(patch: Patch) -> None:
+    patch.setattr(DormantFolders, "_is_mine", lambda _self, _task: True)
+    patch.setattr(DormantFolders, "_let_go", lambda _self, _tasks: None)
+
+
+def a_dormant_task_is_named_only_once(patch: Patch) -> None:
+    claim, asked = DormantFolders.claim, set[DormantFolders]()
+
+    def first_only(self: DormantFolders) -> dict[TaskId, int]:
+        found = {} if self in asked else claim(self)
+        asked.add(self)
+        return found
+
+    patch.setattr(DormantFolders, "claim", first_only)
+
+
+def claims_outlast_their_round(patch: Patch) -> None:
+    patch.setattr(DormantFolders, "release", lambda _self: None)
+
+
+def dormant_tasks_are_those_of_the_start(patch: Patch) -> None:
+    claim, first = DormantFolders.claim, dict[DormantFolders, dict[TaskId, int]]()
+    patch.setattr(DormantFolders, "claim", lambda self: first.setdefault(self, claim(self)))
+
+
+def with_process(test: Callable[[dormant.Process], object]) -> Callable[[], object]:
+    let_go = DormantFolders._let_go
+
+    def run() -> None:
+        with TemporaryDirectory() as folder:
+            process = dormant.Process(Path(folder) / "app-mine")
+            try:
+                test(process)
+            finally:
+                for each in process.dormant:
+                    let_go(each, tuple(each._claims))
+
+    return run
+
+
 BY_A_TEST: Mapping[Plant, Callable[[], object]] = {
     owned_partitions_come_from_metadata: (
         test_membership.test_a_task_whose_partitions_have_changed_ends_and_begins_again
@@ -253,6 +297,14 @@ BY_A_TEST: Mapping[Plant, Callable[[], object]] = {
         ErrorCode.UNKNOWN_MEMBER_ID
     ),
     the_generation_is_kept_when_the_id_is_lost: (test_answers.test_lost_tasks_are_closed_before_the_member_joins_again),
+    a_dormant_task_is_named_by_each_worker: with_process(dormant.test_in_each_round_one_member_names_each_dormant_task),
+    a_dormant_task_is_named_only_once: with_process(dormant.test_in_each_round_one_member_names_each_dormant_task),
+    claims_outlast_their_round: with_process(
+        dormant.test_another_member_names_what_one_has_named_that_is_not_in_the_next_round
+    ),
+    dormant_tasks_are_those_of_the_start: with_process(
+        dormant.test_a_task_is_named_by_nobody_while_it_is_open_and_again_when_it_has_moved_away
+    ),
     a_role_change_asks_for_a_round: (
         test_membership.test_a_standby_task_that_becomes_active_is_no_reason_to_join_again
     ),

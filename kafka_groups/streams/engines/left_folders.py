@@ -1,7 +1,7 @@
 """The folders of tasks and global stores that nobody has open: what they have, and how long they stay."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -16,6 +16,7 @@ from kafka_groups.streams.errors import StateFilesError
 from kafka_groups.types import TaskId
 
 __all__ = [
+    "CLAIMS_FOLDER",
     "GLOBAL_FOLDER",
     "TASKS_FOLDER",
     "condemn_left_open",
@@ -34,6 +35,9 @@ TASKS_FOLDER: Final = "tasks"
 GLOBAL_FOLDER: Final = "global"
 """The folder with a folder for the global stores of each worker."""
 
+CLAIMS_FOLDER: Final = "claims"
+"""The folder with a file for each task, which a worker locks that names the task's state to its group."""
+
 
 def task_folder(application: Path, task_id: TaskId) -> GenerationsFolder:
     """Return the folder of a task in that of its application."""
@@ -50,10 +54,20 @@ def global_folder(application: Path, number: int) -> GenerationsFolder:
     return GenerationsFolder(application / GLOBAL_FOLDER / str(number), application / "trash")
 
 
-def _left(application: Path, kind: str) -> Iterator[tuple[GenerationsFolder, Generation]]:
-    """Iterate over the folders of a kind that nobody has open. This process has each of them for one step."""
+def _left(
+    application: Path, kind: str, *, wants: Callable[[str], bool] = lambda _name: True
+) -> Iterator[tuple[GenerationsFolder, Generation]]:
+    """Iterate over the folders of a kind that nobody has open. This process has each of them for one step.
+
+    Args:
+        application: The folder of the application.
+        kind: The name of the folder with all folders of the kind.
+        wants: Returns whether to look at a folder, by its name. Called before this process has it.
+    """
     kept = application / kind
     for path in sorted(kept.iterdir()) if kept.exists() else ():
+        if not wants(path.name):
+            continue
         folder = GenerationsFolder(path, application / "trash")
         newest = folder.newest()
         if newest is not None and newest.own():
@@ -74,22 +88,54 @@ def condemn_left_open(application: Path) -> None:
             newest.note(is_damaged=True)
 
 
-def positions_left(application: Path, boot: str) -> dict[TaskId, int]:
+def positions_left(
+    application: Path,
+    boot: str,
+    wants: Callable[[TaskId], bool] = lambda _task: True,
+    known: MutableMapping[tuple[Path, str], int] | None = None,
+) -> dict[TaskId, int]:
     """Return the sum of the positions of each task that has state which can be opened.
 
     The group assigns a task where it has the least to restore (KIP-1071, "Cumulative task changelog offsets").
+
+    Args:
+        application: The folder of the application.
+        boot: The boot of the machine, as `machine.boot_id` tells it.
+        wants: Returns whether to look at the state of a task. Called before anything of it is locked or read.
+        known: Sums of files that were not closed cleanly, by their folder and the opening that wrote them. Those that
+            are read now are added, so that the next call need not open the files.
 
     Raises:
         OSError: They cannot be read, or a mark cannot be written.
     """
     found: dict[TaskId, int] = {}
-    for folder, newest in _left(application, TASKS_FOLDER):
-        subtopology, _, partition = folder.path.name.partition("_")
+    for folder, newest in _left(application, TASKS_FOLDER, wants=lambda name: _is_wanted(name, wants)):
         mark = _counted(newest)
-        if mark is not None and reason_to_wipe(mark, {}, boot) is None and partition.isdecimal():
-            positions = mark.positions.values() if mark.is_clean else _read_positions(newest, mark)
-            found[TaskId(subtopology, int(partition))] = sum(positions)
+        task = _task_of(folder.path.name)
+        if task is not None and mark is not None and reason_to_wipe(mark, {}, boot) is None:
+            found[task] = _sum_left(newest, mark, {} if known is None else known)
     return found
+
+
+def _is_wanted(name: str, wants: Callable[[TaskId], bool]) -> bool:
+    task = _task_of(name)
+    return task is not None and wants(task)
+
+
+def _task_of(name: str) -> TaskId | None:
+    """Return the task whose folder has a name; None if it is another folder."""
+    subtopology, _, partition = name.partition("_")
+    return TaskId(subtopology, int(partition)) if partition.isdecimal() else None
+
+
+def _sum_left(newest: Generation, mark: Mark, known: MutableMapping[tuple[Path, str], int]) -> int:
+    if mark.is_clean:
+        return sum(mark.positions.values())
+    # Nobody writes to files that nobody has open, and each opening has another owner.
+    opening = newest.path, mark.owner
+    if opening not in known:
+        known[opening] = sum(_read_positions(newest, mark))
+    return known[opening]
 
 
 def _counted(generation: Generation) -> Mark | None:
@@ -131,6 +177,6 @@ def wipe_all(application: Path) -> None:
     Raises:
         OSError: Something cannot be deleted.
     """
-    for kind in (TASKS_FOLDER, GLOBAL_FOLDER):
+    for kind in (TASKS_FOLDER, GLOBAL_FOLDER, CLAIMS_FOLDER):
         GenerationsFolder(application / kind, application / "trash").wipe()
     (application / "format.json").unlink(missing_ok=True)

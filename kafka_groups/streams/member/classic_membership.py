@@ -8,6 +8,7 @@ from typing import TypeVar
 from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings
 from kafka_groups.client.calls.asker import QuestionAsker
 from kafka_groups.streams.member.classic.classic_settings import ClassicSettings, ClassicSurroundings
+from kafka_groups.streams.member.classic.dormant_state import DormantState, NoDormantState
 from kafka_groups.streams.member.classic.member_refusals import ClassicGroupRefusals
 from kafka_groups.streams.member.classic.membership import ClassicMembership
 from kafka_groups.streams.member.group_leader import Elsewhere, GroupLeader, LeaderParts, LeadingTimes
@@ -24,7 +25,11 @@ async def in_thread(function: Callable[[], T]) -> T:
 
 
 def classic_membership(
-    settings: ClassicSettings, leading: LeaderSettings, give_up_ms: int, elsewhere: Elsewhere = in_thread
+    settings: ClassicSettings,
+    leading: LeaderSettings,
+    give_up_ms: int,
+    elsewhere: Elsewhere = in_thread,
+    dormant: DormantState | None = None,
 ) -> MembershipOf:
     """Return what makes the membership of a classic group.
 
@@ -33,12 +38,18 @@ def classic_membership(
         leading: What it needs if it leads.
         give_up_ms: How long it tries to lead after failures (`task.timeout.ms`).
         elsewhere: Runs the leader's computations, on another thread by default.
+        dormant: The state of tasks that no member of its process has. None: there is none.
     """
-    return partial(_made, settings, leading, give_up_ms, elsewhere)
+    return partial(_made, settings, leading, give_up_ms, elsewhere, dormant or NoDormantState())
 
 
 def _made(
-    settings: ClassicSettings, leading: LeaderSettings, give_up_ms: int, elsewhere: Elsewhere, parts: MembershipParts
+    settings: ClassicSettings,
+    leading: LeaderSettings,
+    give_up_ms: int,
+    elsewhere: Elsewhere,
+    dormant: DormantState,
+    parts: MembershipParts,
 ) -> MadeMembership:
     assembly, config = parts.assembly, parts.config
     membership = ClassicMembership(
@@ -46,7 +57,7 @@ def _made(
         settings=settings,
         coordinator=parts.coordinator,
         errors=assembly.errors,
-        surroundings=ClassicSurroundings(parts.positions, assembly.clock.wall_ms, assembly.backoff),
+        surroundings=ClassicSurroundings(parts.positions, assembly.clock.wall_ms, assembly.backoff, dormant),
     )
     asker = QuestionAsker(assembly, config.request_timeout_ms, parts.engine)
     times = LeadingTimes(

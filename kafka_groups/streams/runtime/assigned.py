@@ -138,6 +138,14 @@ class OwnedTask:
         """Return how many offsets of the changelogs the stores lack of those that there were in the beginning."""
         return sum(max(end - self.applied.get(place, 0), 0) for place, end in self.ends.items())
 
+    @property
+    def is_told_to_leader(self) -> bool:
+        """True if a member of a classic group tells its leader of the task's stores."""
+        # As TaskManager.taskOffsetSums in Java: a task whose stores are open, with a sum of 0 while its changelogs are
+        # empty, and before that if there was state on the disk. Stores without a changelog do not count.
+        is_begun = self.phase is not TaskPhase.CREATED and bool(self.task.changelog_partitions)
+        return is_begun or bool(self.applied)
+
     def position(self) -> TaskPosition:
         """Return the position of the task's stores, for the group."""
         # KIP-1071, "Cumulative task changelog end offsets": for a running task, the end is where its stores are.

@@ -33,6 +33,7 @@ class WorkerSettings:
         is_exactly_once: Whether the records and offsets of all tasks are written in transactions
             (`processing.guarantee`).
         is_alone: Whether its process has no other worker (`num.workers`).
+        is_classic: Whether its group is a classic one (`group.protocol`).
     """
 
     tasks: TaskSettings
@@ -49,6 +50,7 @@ class WorkerSettings:
     listeners: RestoreListeners = field(factory=RestoreListeners)
     is_exactly_once: bool = False
     is_alone: bool = True
+    is_classic: bool = False
 
     def groups(self) -> dict[str, NodeGroup]:
         """Return the sub-topologies by id; those that fill global stores, too."""

@@ -161,8 +161,11 @@ class StreamsWorker:
     def positions(self) -> dict[TaskId, TaskPosition]:
         """Return the positions of the tasks' stores; for the member's thread.
 
-        State that lies on the disk and belongs to no task counts, too: the group assigns a task where its state is.
+        For a streams group, state that lies on the disk and belongs to no task counts, too: the group assigns a task
+        where its state is. A member of a classic group looks at the disk itself (`DormantState`).
         """
+        if self._settings.is_classic:
+            return {task_id: task.position() for task_id, task in self.tasks.items() if task.is_told_to_leader}
         # The group may learn of the tasks of a process that has ended in several steps, as sessions expire one by one.
         # A report without the rest would let it assign them elsewhere. Several workers of a process share the disk, and
         # do not know which tasks the others have opened since.
@@ -174,8 +177,9 @@ class StreamsWorker:
 
     def _read_left(self, now_ms: int) -> None:
         """Look for state that belongs to no task. What tasks have opened is not read."""
-        self._left, self._manager.opened = self._manager.positions_left(), frozenset()
         self._left_ms = now_ms
+        if not self._settings.is_classic:
+            self._left, self._manager.opened = self._manager.positions_left(), frozenset()
 
     # ------------------------------------------------------------------------------------ the loop
 

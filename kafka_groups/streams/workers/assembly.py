@@ -1,6 +1,8 @@
 """Puts a worker together with a data plane and a member of the group."""
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
@@ -20,6 +22,9 @@ from kafka_groups.streams.workers.group_protocol import membership_of
 from kafka_groups.streams.workers.state_directory import application_folder
 from kafka_groups.streams.workers.worker_thread import RunningWorker
 from kafka_groups.types import TaskId
+
+if TYPE_CHECKING:  # a streams group needs none
+    from kafka_groups.streams.engines.dormant_folders import DormantFolders
 
 __all__ = ["assembled_worker"]
 
@@ -49,7 +54,7 @@ def assembled_worker(
         process_id=application.static_process_id or process_id,
         number=number,
         task_offsets=positions,
-        _membership_of=membership_of(config),
+        _membership_of=membership_of(config, dormant=_dormant(application)),
     )
     plane = _plane(application, process_id, number)
     membership = BlockingMembership(member, application.rights)
@@ -69,8 +74,21 @@ def _plane(application: ConfiguredApplication, process_id: str | None, number: i
 
 def _engines(application: ConfiguredApplication, number: int) -> EngineFactory:
     """Return what makes the engines of a worker. The process has the folder of the application."""
-    config = application.config
     if not application.persistent_stores:
         return MemoryEngines()
-    folder = application_folder(config.state_dir, config.application_id)
-    return DiskEngines(folder, boot_id(), SystemClock(), config.state_cleanup_delay_ms, number)
+    return DiskEngines(
+        _folder(application), boot_id(), SystemClock(), application.config.state_cleanup_delay_ms, number
+    )
+
+
+def _dormant(application: ConfiguredApplication) -> "DormantFolders | None":
+    """Return what tells the leader of a classic group which state lies on the disk. None: there can be none."""
+    if not (application.config.is_classic and application.persistent_stores):
+        return None
+    from kafka_groups.streams.engines.dormant_folders import DormantFolders  # noqa: PLC0415 - see above
+
+    return DormantFolders(_folder(application), boot_id())
+
+
+def _folder(application: ConfiguredApplication) -> Path:
+    return application_folder(application.config.state_dir, application.config.application_id)

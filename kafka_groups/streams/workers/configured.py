@@ -150,6 +150,7 @@ def _settings(config: StreamsConfig, graph: NodeGraph, listeners: RestoreListene
         listeners=listeners,
         is_exactly_once=config.is_exactly_once,
         is_alone=config.num_workers == 1,
+        is_classic=config.is_classic,
     )
 
 

@@ -9,24 +9,30 @@ from kafka_groups.streams.member.coordinated_membership import coordinated_membe
 from kafka_groups.streams.member.membership_parts import MembershipOf
 
 if TYPE_CHECKING:  # a streams group needs neither a leader nor assignors
+    from kafka_groups.streams.member.classic.dormant_state import DormantState
     from kafka_groups.streams.member.group_leader import Elsewhere
 
 __all__ = ["membership_of"]
 
 
-def membership_of(config: StreamsConfig, elsewhere: "Elsewhere | None" = None) -> MembershipOf:
+def membership_of(
+    config: StreamsConfig, elsewhere: "Elsewhere | None" = None, dormant: "DormantState | None" = None
+) -> MembershipOf:
     """Return what makes the memberships of an application.
 
     Args:
         config: The configuration of the application.
         elsewhere: Runs what a leader computes. None: on another thread.
+        dormant: The state of tasks that no worker of the process has, for a classic group. None: there is none.
     """
     if not config.is_classic:
         return partial(coordinated_membership, may_be_classic=True)
-    return _classic(config.classic_member, config.task_timeout_ms, elsewhere)
+    return _classic(config.classic_member, config.task_timeout_ms, elsewhere, dormant)
 
 
-def _classic(config: ClassicMemberConfig, give_up_ms: int, elsewhere: "Elsewhere | None") -> MembershipOf:
+def _classic(
+    config: ClassicMemberConfig, give_up_ms: int, elsewhere: "Elsewhere | None", dormant: "DormantState | None"
+) -> MembershipOf:
     from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings  # noqa: PLC0415 - see above
     from kafka_groups.assignment import AssignmentConfigs  # noqa: PLC0415
     from kafka_groups.streams.member.classic.classic_settings import ClassicSettings  # noqa: PLC0415
@@ -56,4 +62,4 @@ def _classic(config: ClassicMemberConfig, give_up_ms: int, elsewhere: "Elsewhere
         pause_ms=config.retry_backoff_max_ms,
         assignor=config.task_assignor_class,
     )
-    return classic_membership(settings, leading, give_up_ms, elsewhere or in_thread)
+    return classic_membership(settings, leading, give_up_ms, elsewhere or in_thread, dormant)

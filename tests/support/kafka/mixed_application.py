@@ -157,6 +157,11 @@ class MixedApplication:
             admin.alter_group_configs({self.application_id: config})
 
     @property
+    def group(self) -> tuple[str, str]:
+        """The brokers, and the id of the group."""
+        return self.servers, self.application_id
+
+    @property
     def has_no_python(self) -> bool:
         """Whether the instance in Python is not there."""
         return self._python is None

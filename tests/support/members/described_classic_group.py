@@ -1,6 +1,7 @@
 """The members of a classic group of a streams application, as DescribeGroups shows them."""
 
 import asyncio
+from collections.abc import Mapping
 from uuid import UUID
 
 from attrs import frozen
@@ -28,6 +29,7 @@ class DescribedMember:
         process_id: Its process.
         active: Its active tasks.
         standby: Its standby tasks.
+        sums: What it told of the state of tasks when it joined.
     """
 
     member_id: str
@@ -35,6 +37,7 @@ class DescribedMember:
     process_id: UUID
     active: frozenset[TaskId]
     standby: frozenset[TaskId]
+    sums: Mapping[TaskId, int]
 
 
 def described_members(servers: str, group_id: str) -> tuple[DescribedMember, ...]:
@@ -58,5 +61,10 @@ def _member(each: DescribeGroupsResponseMember) -> DescribedMember:
     assert isinstance(told, SubscriptionInfo)
     standby = frozenset(task for task, _ in given.standby_tasks)
     return DescribedMember(
-        each.member_id, each.group_instance_id, told.process_id, frozenset(given.active_tasks), standby
+        each.member_id,
+        each.group_instance_id,
+        told.process_id,
+        frozenset(given.active_tasks),
+        standby,
+        dict(told.task_offset_sums),
     )

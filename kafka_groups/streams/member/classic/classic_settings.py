@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kafka_groups.client.backoff import BackoffTimer
+from kafka_groups.streams.member.classic.dormant_state import DormantState, NoDormantState
 from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.types import TaskId
 
@@ -36,11 +37,13 @@ class ClassicSurroundings:
     """The parts of a membership that come from its client.
 
     Attributes:
-        positions: Returns the positions of all tasks that have state in this process.
+        positions: Returns the positions of the tasks that this member has.
         wall_ms: Returns milliseconds since the epoch.
         backoff: Returns a timer for failures in a row.
+        dormant: The state of tasks that no member of its process has.
     """
 
     positions: Callable[[], Mapping[TaskId, TaskPosition]]
     wall_ms: Callable[[], int]
     backoff: Callable[[], BackoffTimer]
+    dormant: DormantState = field(factory=NoDormantState)

@@ -32,12 +32,15 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksRevoked,
 )
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
+from kafka_groups.streams.member.rules.task_position import TaskPosition
+from kafka_groups.types import TaskId
 
 __all__ = ["ClassicMembership"]
 
 _HEARTBEATING: Final = frozenset(
     {MembershipState.LEADING, MembershipState.SYNCING, MembershipState.RECONCILING, MembershipState.STABLE}
 )
+_IN_ROUND: Final = frozenset({MembershipState.JOINING, MembershipState.LEADING, MembershipState.SYNCING})
 
 
 class ClassicMembership(ClassicMemberState):
@@ -226,7 +229,7 @@ class ClassicMembership(ClassicMemberState):
             version=self._version.used,
             generation=self.epoch,
             owned=self._reconciliation.partitions,
-            positions=self._surroundings.positions(),
+            positions=self._positions(),
             unique_field=self._round.joins,
             error_code=self._group.error_code,
         ).encode(self.description)
@@ -235,6 +238,12 @@ class ClassicMembership(ClassicMemberState):
         self._session.heard(now_ms)
         self.sensors.rebalances.begun(now_ms)
         return self._round.sent(self._requests.join(node_id, self._identity, metadata, self._round.reason))
+
+    def _positions(self) -> Mapping[TaskId, TaskPosition]:
+        """Return the positions of the member's tasks, and of dormant ones that it names."""
+        own = self._surroundings.positions()  # first: what is opened meanwhile was dormant
+        dormant = self._surroundings.dormant.claim()
+        return {**{task: TaskPosition(offset) for task, offset in dormant.items()}, **own}
 
     def _sync(self, node_id: int) -> OutgoingRequest:
         return self._round.sent(self._requests.sync(node_id, self._identity, self._round.assignments))
@@ -539,3 +548,6 @@ class ClassicMembership(ClassicMemberState):
 
     def _handle(self, event: ClassicMembershipEvent) -> None:
         self.state = next_member_state(TRANSITIONS, self.state, event)
+        # As in Java (TaskManager.handleRebalanceComplete): in the next round, another worker may be the first to join.
+        if self.state not in _IN_ROUND:
+            self._surroundings.dormant.release()

@@ -22,7 +22,7 @@ from kafka_groups.streams.topology.internal_topics import changelog_topic, group
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.streams.workers.configured import ConfiguredApplication, configured_application
 from kafka_groups.streams.workers.group_protocol import membership_of
-from kafka_groups.testing.simulation.streams.kept_engines import KeptEngines, SimulatedDisk
+from kafka_groups.testing.simulation.streams.kept_engines import DormantTasks, KeptEngines, SimulatedDisk
 from kafka_groups.testing.simulation.streams.simulated_membership import AsyncMembership
 from kafka_groups.testing.simulation.world import SimulatedWorld
 from kafka_groups.types import TaskId, random_uuid
@@ -121,6 +121,7 @@ class Instance:
     rng: random.Random
     disk: SimulatedDisk
     workers: list[StreamsWorker] = field(factory=list)
+    claims: dict[TaskId, int] = field(factory=dict)
     _stopping: asyncio.Event = field(factory=asyncio.Event)
 
     @property
@@ -180,6 +181,7 @@ class Instance:
         application, world = self.deployment.configured(), self.deployment.world
         config, settings = application.config, application.settings
         made: list[StreamsWorker] = []
+        engines = KeptEngines(self.disk, number)
 
         def positions() -> Mapping[TaskId, TaskPosition]:
             return made[0].positions() if made else {}
@@ -191,10 +193,10 @@ class Instance:
             number=number,
             task_offsets=positions,
             environment=world.environment(),
-            _membership_of=membership_of(config, self._in_turn),
+            _membership_of=membership_of(config, self._in_turn, DormantTasks(engines, self.claims, number)),
         )
         plane = self._plane(application, application.transactional_id(process_id, number))
-        worker = StreamsWorker(settings, plane, AsyncMembership(member), world.clock, KeptEngines(self.disk, number))
+        worker = StreamsWorker(settings, plane, AsyncMembership(member), world.clock, engines)
         made.append(worker)
         return worker, plane
 

@@ -12,7 +12,7 @@ from kafka_groups.streams.state.engine import Changes
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.types import TaskId
 
-__all__ = ["KeptEngines", "SimulatedDisk"]
+__all__ = ["DormantTasks", "KeptEngines", "SimulatedDisk"]
 
 _EVERYTHING: Final = ""
 
@@ -86,6 +86,37 @@ class KeptEngines:
 
     def tidy(self) -> None:
         """Delete nothing: a simulation is too short."""
+
+
+class DormantTasks:
+    """The state of dormant tasks in a simulated process: `DormantState` of a worker.
+
+    Args:
+        engines: What the worker has on the disk of the process.
+        claims: The workers of this life of the process that name tasks, by the tasks.
+        number: Which worker of the process this is.
+    """
+
+    def __init__(self, engines: KeptEngines, claims: dict[TaskId, int], number: int) -> None:
+        self._engines = engines
+        self._claims = claims
+        self._number = number
+
+    def __repr__(self) -> str:
+        return f"<DormantTasks of worker {self._number}: {sorted(self._claims)} are claimed>"
+
+    def claim(self) -> dict[TaskId, int]:
+        """Return the sums of positions of the tasks that this worker names."""
+        self.release()
+        left = self._engines.positions_left()
+        found = {task: offset for task, offset in left.items() if task not in self._claims}
+        self._claims.update(dict.fromkeys(found, self._number))
+        return found
+
+    def release(self) -> None:
+        """Let other workers of the process claim everything."""
+        for task in [task for task, number in self._claims.items() if number == self._number]:
+            del self._claims[task]
 
 
 def _rows(engine: SharedEngine) -> Changes:

@@ -23,6 +23,7 @@ from kafka_groups.protocol.messages.sync_group import SyncGroupRequest, SyncGrou
 from kafka_groups.protocol.streams_user_data.assignment_info import AssignmentInfo
 from kafka_groups.protocol.streams_user_data.subscription_info import SubscriptionInfo, decode_subscription
 from kafka_groups.streams.member.classic.classic_settings import ClassicSettings, ClassicSurroundings
+from kafka_groups.streams.member.classic.dormant_state import DormantState, NoDormantState
 from kafka_groups.streams.member.classic.member_subscription import partitions_by_name
 from kafka_groups.streams.member.classic.membership import ClassicMembership
 from kafka_groups.streams.member.rules.member_description import MemberDescription
@@ -87,7 +88,7 @@ def description(**changes: Any) -> MemberDescription:
 class Member:
     """A membership with a coordinator that is known, and a clock."""
 
-    def __init__(self, **changes: Any) -> None:
+    def __init__(self, dormant: DormantState | None = None, **changes: Any) -> None:
         self.now_ms = 10_000
         self.errors = BackgroundErrors()
         backoff = BackoffTimer(100, 1000, random.Random(1))
@@ -104,6 +105,7 @@ class Member:
                 positions=lambda: self.positions,
                 wall_ms=lambda: WALL_MS + self.now_ms,
                 backoff=lambda: BackoffTimer(100, 1000, random.Random(2)),
+                dormant=dormant or NoDormantState(),
             ),
         )
 
