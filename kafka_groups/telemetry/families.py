@@ -36,6 +36,8 @@ class MetricKind(Enum):
     """It goes up and down."""
     HISTOGRAM = "histogram"
     """It counts values by size."""
+    INFO = "info"
+    """It is always 1. Its last label has what it tells."""
 
 
 @frozen
@@ -44,7 +46,7 @@ class Family:
 
     Attributes:
         name: Its name as it is scraped. The samples of a histogram add `_bucket`, `_sum` and `_count`.
-        kind: Counter, gauge or histogram.
+        kind: Counter, gauge, histogram or info.
         labels: The names of its labels. Those that identify the client come first.
         unit: What it counts or measures.
         doc: What it means, as one or more sentences.
@@ -57,6 +59,11 @@ class Family:
     unit: str
     doc: str
     bounds: tuple[float, ...] = ()
+
+    @property
+    def is_info(self) -> bool:
+        """True if its last label has the value."""
+        return self.kind is MetricKind.INFO
 
 
 class MetricText(Protocol):
@@ -83,8 +90,10 @@ _APPLICATION = ("application_id", "client_id")
 _GAUGES_CALLED_TOTAL = frozenset({"restore-remaining-records-total"})
 """The value shrinks, although Kafka's name ends like that of a counter. Prometheus' name does not."""
 
+_INFO = "info"
+"""The unit of metrics whose value is a text that is exported as a label."""
 _TEXT = "text"
-"""The unit of metrics whose value is a text, which Prometheus does not have."""
+"""The unit of metrics whose value is a text that is not exported."""
 
 
 def share_consumer_families(metrics: Iterable[MetricText]) -> Mapping[str, Family]:
@@ -131,6 +140,9 @@ def _streams_labels(group: str) -> tuple[str, ...]:
 
 
 def _client_family(prefix: str, metric: MetricText, labels: tuple[str, ...]) -> Family:
+    if metric.unit == _INFO:
+        label = metric.name.replace("-", "_")
+        return Family(f"{prefix}{label}_info", MetricKind.INFO, (*labels, label), _INFO, _plain(metric.doc))
     is_counter = metric.name.endswith("-total") and metric.name not in _GAUGES_CALLED_TOTAL
     kind = MetricKind.COUNTER if is_counter else MetricKind.GAUGE
     name = metric.name if is_counter else metric.name.removesuffix("-total")

@@ -30,7 +30,7 @@ _UNITS = {
     "1/s": "1/s", "1/h": "1/h",
 }  # fmt: skip
 """The units that UCUM has. All others become annotations, such as `{records}/s`."""
-_NO_UNIT = frozenset({"number", "0 to 1", "0 or 1", "0: INFO, 1: DEBUG"})
+_NO_UNIT = frozenset({"number", "0 to 1", "0 or 1", "0: INFO, 1: DEBUG", "info"})
 
 _CONSUMED = "kafka_share_consumer_records_consumed_total"
 """The metric that is also `messaging.client.consumed.messages`."""

@@ -118,8 +118,9 @@ class _ClientsCollector(Collector):
 
 
 def _metric(family: Family) -> PrometheusMetric:
-    is_counter = family.kind is MetricKind.COUNTER
-    name = family.name.removesuffix("_total") if is_counter else family.name
+    # The library adds these again, as it does to the names of metrics of its own.
+    suffix = {MetricKind.COUNTER: "_total", MetricKind.INFO: "_info"}.get(family.kind, "")
+    name = family.name.removesuffix(suffix)
     return PrometheusMetric(name, f"{family.doc} Unit: {family.unit}.", family.kind.value)
 
 

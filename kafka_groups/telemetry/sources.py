@@ -171,9 +171,9 @@ def streams_application_source(
         for metric in read():
             family = families.get((metric.group, metric.name))
             if family is not None:
-                labels = _labels_of(metric.tags)
-                values = tuple(labels[name] for name in family.labels[len(identity) :])
-                yield MetricSample(family, values, float(metric.value))
+                labels = _labels_of(metric.tags) | ({family.labels[-1]: metric.value} if family.is_info else {})
+                values = tuple(str(labels[name]) for name in family.labels[len(identity) :])
+                yield MetricSample(family, values, 1.0 if family.is_info else float(metric.value))
 
     identity = (("application_id", application_id), ("client_id", client_id))
     return TelemetrySource(identity, tuple(families.values()), samples)

@@ -182,7 +182,7 @@ def test_alerts_about_the_window_come_when_the_worker_warns() -> None:
 
 def test_the_reference_lists_the_table() -> None:
     made = hook_named("reference").on_page_markdown(REFERENCE.read_text(encoding="utf-8"))
-    rows = re.findall(r"^\| `(\w+)` \| (counter|gauge|histogram) \| (.*) \| (.+) \| (.+) \|$", made, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (counter|gauge|histogram|info) \| (.*) \| (.+) \| (.+) \|$", made, re.MULTILINE)
     assert sorted(name for name, *_ in rows) == sorted(family.name for family in all_families())
     for name, kind, labels, unit, meaning in rows:
         family = FAMILIES[name]

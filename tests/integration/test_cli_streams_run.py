@@ -21,7 +21,13 @@ from tests.support.workers.worker_programs import free_port
 COMMAND = [sys.executable, "-W", "error", "-m", "kafka_groups.cli", "streams", "run"]
 PROGRAM = """
 from kafka_groups import serdes
+from kafka_groups.assignment import StickyTaskAssignor
 from kafka_groups.streams import StreamsBuilder, Topology
+
+class Placing(StickyTaskAssignor):
+    def configure(self, configs):
+        if configs["application.id"] != "shop":
+            raise ValueError("for the shop alone")
 
 STRINGS = {"key": serdes.string, "value": serdes.string}
 
@@ -107,8 +113,12 @@ def test_an_application_runs_until_a_signal(cluster: EmbeddedCluster, start: Sta
 
 
 @pytest.mark.slow
-def test_an_application_runs_in_a_classic_group(cluster: EmbeddedCluster, start: Start) -> None:
-    process = start("shop:build", "--group-protocol", "classic", "-c", "application.id=shop")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_application_runs_in_a_classic_group_with_its_assignor(
+    cluster: EmbeddedCluster, start: Start, tmp_path: Path, workers: str
+) -> None:
+    given = ["--workers", workers, "-c", "application.id=shop", "-c", f"state.dir={tmp_path}"]
+    process = start("shop:build", "--group-protocol", "classic", "-c", "task.assignor.class=shop:Placing", *given)
     wait_for("RUNNING", process)
     cluster.produce("posts", ["a"])
     assert written(cluster, 1) == {b"A"}
@@ -116,6 +126,7 @@ def test_an_application_runs_in_a_classic_group(cluster: EmbeddedCluster, start:
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 0
     assert "Generation 1 of group shop: member " in errors
+    assert " leads group shop from generation 1 on, and assigns its tasks with shop:Placing." in errors
 
 
 def workers_of(process: "subprocess.Popen[str]") -> list[int]:
@@ -194,6 +205,11 @@ def test_an_error_of_the_topology_is_the_exit_status(cluster: EmbeddedCluster, s
         (
             ["shop:build", "--group-protocol", "classic", "-c", "session.timeout.ms=6000"],
             "heartbeat.interval.ms=3000 is more than a third of session.timeout.ms=6000",
+        ),
+        pytest.param(
+            ["shop:build", "--group-protocol", "classic", "-c", "task.assignor.class=shop:Placing"],
+            "configure the task assignor 'shop:Placing': ValueError: for the shop alone. Give task.assignor.class",
+            marks=pytest.mark.slow,
         ),
         (["shop:build", "--probe-address", "8080"], "Invalid value '8080' for probe.address"),
         (["shop:build", "--state-address", "8080"], "address='8080': '8080' is not in the form host:port"),

@@ -15,6 +15,7 @@ from kafka_groups.errors import ConfigurationError
 __all__ = ["CLASSIC_KEYS", "ClassicMemberConfig", "is_classic"]
 
 _ONLY = " Only with group.protocol=classic."
+_DEFAULT_ASSIGNOR = "HighAvailabilityTaskAssignor"
 _HEARTBEATS = 3
 """The least number of heartbeats in a session: the coordinator may miss two of them."""
 
@@ -141,6 +142,11 @@ class ClassicMemberConfig(StreamsMemberConfig):
             "FallbackPriorTaskAssignor are also chosen by their names." + _ONLY,
         )
     )
+
+    @property
+    def assignor_name(self) -> str:
+        """The name of the task assignor."""
+        return _DEFAULT_ASSIGNOR if self.task_assignor_class is None else str(self.task_assignor_class.name)
 
     @override
     def _checks(self) -> Iterator[Callable[[], object]]:

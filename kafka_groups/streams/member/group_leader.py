@@ -99,7 +99,7 @@ class GroupLeader:
         self._failing_since_ms: int | None = None
         self._log = LeaderLog(parts.errors.events, membership.description.group_id)
         self._postponed = 0
-        self._last_led = 0
+        self._last_led: int | None = None
 
     def __repr__(self) -> str:
         return f"<GroupLeader of {self._led}>"
@@ -121,6 +121,7 @@ class GroupLeader:
             await asyncio.gather(task, return_exceptions=True)
 
     async def _lead(self, led: LedGeneration) -> None:
+        self._begins(led.generation)
         # A static leader that was restarted has nothing to assign (KIP-814).
         watched: WatchedTopics | None = None
         if not led.skip_assignment:
@@ -156,11 +157,14 @@ class GroupLeader:
             ahead_ms = max(0, done.follow_up_ms - self._parts.clock.wall_ms())
             self._membership.request_round("its task assignor asks for another round", now_ms + ahead_ms)
 
-    def _round_of(self, led: LedGeneration) -> GroupRound:
+    def _begins(self, generation: int) -> None:
         # If another member has led meanwhile, or another generation has passed, the count begins anew.
-        if led.generation != self._last_led + 1:
+        if self._last_led is None or generation != self._last_led + 1:
             self._postponed = 0
-        self._last_led = led.generation
+            self._log.leads(generation, self._membership.member_id, self._settings.assignor_name)
+        self._last_led = generation
+
+    def _round_of(self, led: LedGeneration) -> GroupRound:
         return GroupRound(
             generation=led.generation,
             member_id=self._membership.member_id,

@@ -20,6 +20,14 @@ class LeaderLog:
         self._group_id = group_id
         self._told: set[object] = set()
 
+    def leads(self, generation: int, member_id: str, assignor: str) -> None:
+        """The member leads, and has not led the generation before."""
+        self._events.note(
+            Area.GROUP,
+            f"Member {member_id} leads group {self._group_id} from generation {generation} on, and assigns its tasks "
+            f"with {assignor}.",
+        )
+
     def led(self, done: LedRound) -> None:
         """A round has its assignments."""
         for text in done.warnings:

@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from kafka_groups.client.windows import Windows
 from kafka_groups.streams.engines.interface import TaskEngine
-from kafka_groups.streams.member.rules.member_metrics import COORDINATOR_METRIC_GROUPS, ROUND_METRICS
+from kafka_groups.streams.member.rules.member_metrics import COORDINATOR_METRIC_GROUPS, ROUND_METRICS, TASK_ASSIGNOR
 from kafka_groups.streams.runtime.assigned import OwnedTask, TaskPhase, TaskRole
 from kafka_groups.streams.runtime.record_sensors import RecordSensors
 from kafka_groups.streams.runtime.worker_sensors import StepSensors, WorkerSensors
@@ -108,6 +108,7 @@ class WorkerSources:
         sensors: Its metrics.
         is_paused: Whether the application is paused.
         member: The metrics of its member of the group.
+        assignor: The task assignor of a member of a classic group.
         now_ms: When they are read.
     """
 
@@ -118,6 +119,7 @@ class WorkerSources:
     sensors: WorkerSensors
     is_paused: bool
     member: Mapping[str, float]
+    assignor: str = ""
     now_ms: int
 
     def share(self, step: StepSensors) -> float:
@@ -425,8 +427,9 @@ def _of_coordinator(sources: WorkerSources) -> Iterator[StreamsMetric]:
     if ROUND_METRICS[0].name not in sources.member:
         return
     tags = {"client-id": f"{sources.thread_id}-consumer"}
+    values: dict[str, float | str] = {**sources.member, TASK_ASSIGNOR.name: sources.assignor}
     for group, metrics in COORDINATOR_METRIC_GROUPS.items():
-        yield from (StreamsMetric(group, each.name, tags, sources.member[each.name]) for each in metrics)
+        yield from (StreamsMetric(group, each.name, tags, values[each.name]) for each in metrics)
 
 
 def _of_task(sources: _TaskSources, tags: dict[str, str]) -> Iterator[StreamsMetric]:

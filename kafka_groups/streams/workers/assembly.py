@@ -62,7 +62,13 @@ def assembled_worker(
     made.append(worker)
     thread_id = f"{config.client_id}-StreamThread-{number}"
     return RunningWorker(
-        worker, plane, thread_id, member.metrics, lambda: member.endpoints, lambda: plane.metrics(thread_id)
+        worker,
+        plane,
+        thread_id,
+        member.metrics,
+        endpoints=lambda: member.endpoints,
+        plane_metrics=lambda: plane.metrics(thread_id),
+        assignor=config.assignor_name,
     )
 
 

@@ -65,6 +65,7 @@ class RunningWorker:
         member_metrics: Returns the metrics of its member of the group.
         endpoints: Returns the source partitions of each `application.server` of the group.
         plane_metrics: Returns the metrics of the data plane.
+        assignor: The task assignor of a member of a classic group.
     """
 
     worker: StreamsWorker
@@ -73,6 +74,7 @@ class RunningWorker:
     member_metrics: Callable[[], Mapping[str, float]]
     endpoints: Callable[[], Mapping[UserEndpoint, EndpointPartitions]] = dict
     plane_metrics: Callable[[], Iterable[RecordsMetric]] = tuple
+    assignor: str = ""
 
 
 class WorkerThread:
@@ -203,6 +205,7 @@ class WorkerThread:
                 sensors=running.worker.sensors,
                 is_paused=running.worker.is_paused,
                 member=running.member_metrics(),
+                assignor=running.assignor,
                 now_ms=SystemClock().now_ms(),
             )
         )

@@ -22,7 +22,7 @@ from kafka_groups.telemetry.families import (
 from tests.unit.telemetry.tables import FAMILIES, all_families
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-_DURATIONS = ("_bucket", "_sum", "_created", "_info")
+_DURATIONS = ("_bucket", "_sum", "_created")
 
 
 def test_each_name_stands_once() -> None:
@@ -34,6 +34,7 @@ def test_a_family_follows_the_rules_of_prometheus(family: Family) -> None:
     assert _NAME.fullmatch(family.name)
     assert all(_NAME.fullmatch(label) for label in family.labels)
     assert family.name.endswith("_total") == (family.kind is MetricKind.COUNTER)
+    assert family.name.endswith("_info") == (family.kind is MetricKind.INFO)
     assert not family.name.endswith(_DURATIONS)
     assert family.unit
     assert family.doc.endswith(".")

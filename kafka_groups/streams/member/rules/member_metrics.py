@@ -23,7 +23,15 @@ from kafka_groups.streams.member.rules.member_tasks import MemberTasks
 from kafka_groups.streams.member.rules.states import MembershipState
 from kafka_groups.streams.member.rules.streams_sensors import RoundSensors, StreamsSensors, TimedCount
 
-__all__ = ["COORDINATOR_METRIC_GROUPS", "MEMBER_METRICS", "ROUND_METRICS", "MemberSources", "RoundSources"]
+__all__ = [
+    "COORDINATOR_METRIC_GROUPS",
+    "MEMBER_METRICS",
+    "ROUND_METRICS",
+    "TASK_ASSIGNOR",
+    "InfoMetric",
+    "MemberSources",
+    "RoundSources",
+]
 
 
 @frozen
@@ -48,6 +56,24 @@ class RoundSources:
 
     now_ms: int
     rounds: RoundSensors
+
+
+@frozen
+class InfoMetric:
+    """A metric whose value is a text. Exporters show the text as a label, and 1 as the value.
+
+    Attributes:
+        name: Its name.
+        doc: What it means.
+    """
+
+    name: str
+    doc: str
+
+    @property
+    def unit(self) -> str:
+        """No unit: it counts nothing."""
+        return "info"
 
 
 _M = Metric[MemberSources]
@@ -218,6 +244,11 @@ ROUND_METRICS: tuple[Metric[RoundSources], ...] = (
 )
 """The metrics that a member of a classic group has, and one of a streams group has not."""
 
+TASK_ASSIGNOR: Final = InfoMetric(
+    "task-assignor", "The [task assignor](assignors.md) that assigns the tasks while the member leads."
+)
+"""The assignor of a member of a classic group, which does not change while it runs."""
+
 _IN_ROUNDS: Final[Mapping[str, str]] = {
     "rebalance-latency-avg": "Average time from JoinGroup until the member owns its tasks, and has closed others.",
     "rebalance-latency-max": "Longest time from JoinGroup until the member owns its tasks.",
@@ -226,14 +257,16 @@ _IN_ROUNDS: Final[Mapping[str, str]] = {
 }
 """The meanings that are others in a classic group."""
 
-_OF_COORDINATOR: tuple[Metric[Any], ...] = (*ROUND_METRICS, *HEARTBEAT_METRICS, *_OF_REBALANCES, *_OF_COMMITS)
+_OF_COORDINATOR: tuple[Metric[Any], ...] = (*HEARTBEAT_METRICS, *_OF_REBALANCES, *_OF_COMMITS)
 
-COORDINATOR_METRIC_GROUPS: Final[Mapping[str, tuple[Metric[Any], ...]]] = {
-    "consumer-coordinator-metrics": tuple(
-        evolve(each, doc=_IN_ROUNDS.get(each.name, each.doc)) for each in _OF_COORDINATOR
+COORDINATOR_METRIC_GROUPS: Final[Mapping[str, tuple[Metric[Any] | InfoMetric, ...]]] = {
+    "consumer-coordinator-metrics": (
+        *ROUND_METRICS,
+        TASK_ASSIGNOR,
+        *(evolve(each, doc=_IN_ROUNDS.get(each.name, each.doc)) for each in _OF_COORDINATOR),
     )
 }
 """The metrics of the members of an application in a classic group, with the name of Kafka's group of metrics.
 
-Their values are among those of `metrics()` of the member.
+Their values are among those of `metrics()` of the member, but for the assignor's.
 """

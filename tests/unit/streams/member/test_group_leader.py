@@ -325,3 +325,47 @@ def test_the_time_of_a_process_that_waits_for_tasks_is_nobodys() -> None:
             assert assignor.waited_s[-1] == 40
 
     simulate(program)
+
+
+# ------------------------------------------------------------------------------------------------- who decides
+
+
+def test_each_new_leader_logs_its_assignor_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "kafka_groups.group")
+
+    async def program(world: World) -> None:
+        async with member(world) as first:
+            await first.join()
+            await until(lambda: shared(first), first)
+            second = led(world, Switched())
+            await second.join()
+            await until(lambda: shared(first, second), first, second)
+            assert first.epoch > 2  # it has led several generations
+            told = [f"Member {first.member_id} leads group app from generation 1 on, and assigns its tasks with High"]
+            assert [each[: len(told[0])] for each in leads(caplog)] == told
+            await first.close()
+        await until(lambda: shared(second), second)
+        [told_later] = leads(caplog)[1:]
+        assert told_later.startswith(f"Member {second.member_id} leads group app from generation {second.epoch} on, ")
+        assert told_later.endswith(" assigns its tasks with own.")
+        await second.close()
+
+    simulate(program)
+
+
+def leads(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if " leads group " in each.getMessage()]
+
+
+def test_a_static_leader_that_is_restarted_logs_it_too(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "kafka_groups.group")
+
+    async def program(world: World) -> None:
+        config = {"group_instance_id": "w", "process_id": "p"}
+        for lives in range(1, 3):
+            async with member(world, **config) as each:
+                await each.join()
+                await until(lambda: shared(each), each)
+            assert len(leads(caplog)) == lives
+
+    simulate(program)

@@ -1,9 +1,11 @@
 """What worker processes can get, and what is refused."""
 
 import pickle
+from typing import Any
 
 import pytest
 
+from kafka_groups.assignment import StickyTaskAssignor
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.streams import KafkaStreams, StateRestoreListener
 from kafka_groups.streams.errors import StreamsError, StreamsNotStartedError, UnknownStateStoreError
@@ -31,6 +33,22 @@ def test_lambdas_are_refused() -> None:
         KafkaStreams(lambda: topology, GIVEN)
     with pytest.raises(ConfigurationError, match=r"processing_exception_handler cannot be pickled"):
         KafkaStreams(counting, GIVEN, processing_exception_handler=lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    ("assignor", "is_taken"),
+    [(StickyTaskAssignor, True), (StickyTaskAssignor(), True), ("StickyTaskAssignor", True), (lambda _: None, False)],
+)
+def test_an_assignor_that_cannot_be_pickled_is_refused(assignor: Any, *, is_taken: bool) -> None:
+    given = {**GIVEN, "group.protocol": "classic"}
+    if is_taken:
+        KafkaStreams(counting, given, task_assignor_class=assignor)
+        return
+    with pytest.raises(
+        ConfigurationError, match=r"task_assignor_class cannot be pickled .*no lambda or inner function"
+    ):
+        KafkaStreams(counting, given, task_assignor_class=assignor)
+    KafkaStreams(counting, {**given, "num.workers": 1}, task_assignor_class=assignor)
 
 
 def test_listeners_of_restoration_reach_a_worker() -> None:

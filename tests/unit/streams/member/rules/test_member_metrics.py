@@ -48,7 +48,7 @@ OF_JAVA = {
 }
 """The names of GroupCoordinatorMetrics and ConsumerCoordinatorMetrics of Kafka 4.4.0."""
 
-OURS = {"is-leader", "leading-time-avg", "leading-time-max"}
+OURS = {"is-leader", "leading-time-avg", "leading-time-max", "task-assignor"}
 NAMES = [each.name for each in COORDINATOR_METRIC_GROUPS[GROUP]]
 
 
@@ -61,6 +61,7 @@ def measured(member: dict[str, float]) -> list[StreamsMetric]:
         sensors=WorkerSensors(SystemClock()),
         is_paused=False,
         member=member,
+        assignor="mine:Own",
         now_ms=0,
     )
     return [each for each in worker_metrics(sources) if each.group == GROUP]
@@ -79,7 +80,7 @@ class Application:
         )
 
 
-def test_the_names_are_those_of_java_and_three_of_ours() -> None:
+def test_the_names_are_those_of_java_and_four_of_ours() -> None:
     assert sorted(NAMES) == sorted(OF_JAVA | OURS)
 
 
@@ -124,6 +125,14 @@ def test_prometheus_has_them_with_the_name_of_the_consumer() -> None:
         "client_id": "me",
         "worker_client_id": "me-StreamThread-1-consumer",
     }
+    assignor = samples["kafka_streams_consumer_coordinator_task_assignor_info"]
+    assert assignor.value == 1
+    assert assignor.labels == {**joins.labels, "task_assignor": "mine:Own"}
+
+
+def test_the_assignor_is_a_text_among_the_values() -> None:
+    [found] = [each for each in measured(dict.fromkeys(NAMES, 0.0)) if each.name == "task-assignor"]
+    assert found.value == "mine:Own"
 
 
 def collected(reader: InMemoryMetricReader) -> Iterator[str]:
