@@ -4,19 +4,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from attrs import evolve
-
-from kafka_groups.admin.rules.plans.copy_costs import copy_costs
-from kafka_groups.admin.rules.plans.loads import planned_loads, rack_traffic
-from kafka_groups.admin.rules.plans.moves import GroupPlacement, planned_moves
+from kafka_groups.admin.rules.plans.comparison import GroupBefore, unassigned_tasks, with_changes
+from kafka_groups.admin.rules.plans.copy_costs import CopyCosts, furthest_reports, sums_of_changelogs
 from kafka_groups.admin.rules.plans.plan_members import PlanMembers, members_after, members_now, tasks_of_group
 from kafka_groups.admin.rules.plans.plan_values import StreamsPlan
 from kafka_groups.admin.rules.plans.plan_warnings import warnings_about_group, warnings_about_target
-from kafka_groups.admin.rules.plans.planned_target import PlannedTarget, RoleTasks, planned_target
+from kafka_groups.admin.rules.plans.planned_target import planned_target
 from kafka_groups.admin.rules.plans.situation import GroupSituation, ask_for_situation
 from kafka_groups.admin.rules.plans.what_if import WhatIf
 from kafka_groups.assignment import AssignmentConfigs, TaskInfo
-from kafka_groups.assignment.application.tasks import in_task_order
 from kafka_groups.client.calls.questions import Asking
 from kafka_groups.config.readers import read_list
 from kafka_groups.types import TaskId
@@ -62,7 +58,7 @@ def streams_plan(situation: GroupSituation, change: WhatIf, now: datetime) -> St
     present = members_now(situation, tasks)
     future = members_after(present, change)
     target = planned_target(change.assignor, future, tasks, _configs(situation, change), now)
-    group, unassigned = situation.group, _unassigned(tasks, target)
+    group, unassigned = situation.group, unassigned_tasks(tasks, target)
     warnings = [
         *warnings_about_group(situation, tasks, present.values(), change.assignor),
         *warnings_about_target(target, unassigned),
@@ -77,7 +73,8 @@ def streams_plan(situation: GroupSituation, change: WhatIf, now: datetime) -> St
         unassigned_tasks=unassigned,
         warnings=tuple(warnings),
     )
-    return head if target.members is None else _compared(head, situation, tasks, present, future, target.members)
+    before = GroupBefore(tasks=tasks, members=present, costs=_costs(situation, tasks, present))
+    return with_changes(head, before, future, target)
 
 
 def _configs(situation: GroupSituation, change: WhatIf) -> AssignmentConfigs:
@@ -90,28 +87,6 @@ def _configs(situation: GroupSituation, change: WhatIf) -> AssignmentConfigs:
     )
 
 
-def _unassigned(tasks: Mapping[TaskId, TaskInfo], target: PlannedTarget) -> tuple[TaskId, ...]:
-    if target.members is None:
-        return ()
-    return tuple(in_task_order(tasks.keys() - {task for each in target.members.values() for task in each.active}))
-
-
-def _compared(
-    plan: StreamsPlan,
-    situation: GroupSituation,
-    tasks: Mapping[TaskId, TaskInfo],
-    present: PlanMembers,
-    future: PlanMembers,
-    after: Mapping[str, RoleTasks],
-) -> StreamsPlan:
-    """Add what changes."""
-    everyone = {**future, **present}
-    processes = {id_: str(member.process_id) for id_, member in everyone.items()}
-    before = {id_: RoleTasks(member.active_tasks, member.standby_tasks) for id_, member in present.items()}
-    costs = copy_costs(situation, tasks, present.values())
-    return evolve(
-        plan,
-        moves=planned_moves(GroupPlacement(before, processes), GroupPlacement(after, processes), costs),
-        processes=planned_loads(everyone, before, after),
-        traffic=rack_traffic(everyone, tasks, before, after),
-    )
+def _costs(situation: GroupSituation, tasks: Mapping[TaskId, TaskInfo], present: PlanMembers) -> CopyCosts:
+    starts, ends = (sums_of_changelogs(tasks, offsets) for offsets in (situation.starts, situation.ends))
+    return CopyCosts(starts, ends, furthest_reports(present.values()))

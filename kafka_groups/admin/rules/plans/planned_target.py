@@ -1,6 +1,6 @@
 """Has an assignor compute the tasks of a group: one by process (KIP-924), or one by member (KIP-1357)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from attrs import field, frozen
@@ -23,13 +23,13 @@ from kafka_groups.assignment import (
     check_assignment,
 )
 from kafka_groups.assignment.application.assignor_run import Computed, computed
-from kafka_groups.assignment.application.neutral import MemberInput
+from kafka_groups.assignment.application.neutral import ApplicationInput, MemberInput
 from kafka_groups.assignment.application.reports import input_of_streams_group
 from kafka_groups.assignment.group.by_subtopology import grouped_offsets, grouped_tasks, tasks_in
 from kafka_groups.errors.texts import named
 from kafka_groups.types import TaskId
 
-__all__ = ["PlannedTarget", "RoleTasks", "planned_target"]
+__all__ = ["PlannedTarget", "RoleTasks", "planned_target", "target_of_processes"]
 
 
 @frozen
@@ -81,11 +81,28 @@ def planned_target(
     Raises:
         TaskAssignorError: The assignor raised an exception, which is the cause.
     """
+    # The two interfaces of assignors. A coordinator makes the same distinction.
+    if isinstance(assignor, Registered):
+        return target_of_processes(assignor, input_of_streams_group(members, tasks, configs, now))
+    return _caught(assignor, lambda: _by_member(assignor, members, tasks, configs))
+
+
+def target_of_processes(assignor: Registered, given: ApplicationInput) -> PlannedTarget:
+    """Have an assignor by process assign the tasks of an application.
+
+    Args:
+        assignor: The assignor.
+        given: The application.
+
+    Raises:
+        TaskAssignorError: The assignor raised an exception, which is the cause.
+    """
+    return _caught(assignor, lambda: _by_process(assignor, given))
+
+
+def _caught(assignor: OfferedAssignor, assign: Callable[[], PlannedTarget]) -> PlannedTarget:
     try:
-        # The two interfaces of assignors. A coordinator makes the same distinction.
-        if isinstance(assignor, Registered):
-            return _by_process(assignor, members, tasks, configs, now)
-        return _by_member(assignor, members, tasks, configs)
+        return assign()
     except (TaskAssignmentError, TaskAssignorError) as error:  # what assignors may raise
         return PlannedTarget(members=None, error=named(error))
     except Exception as error:  # an assignor may be anybody's
@@ -95,14 +112,8 @@ def planned_target(
 # --------------------------------------------------------------------------------------------- by process
 
 
-def _by_process(
-    assignor: Registered,
-    members: PlanMembers,
-    tasks: Mapping[TaskId, TaskInfo],
-    configs: AssignmentConfigs,
-    now: datetime,
-) -> PlannedTarget:
-    done: Computed = computed(assignor, input_of_streams_group(members, tasks, configs, now))
+def _by_process(assignor: Registered, given_input: ApplicationInput) -> PlannedTarget:
+    done: Computed = computed(assignor, given_input)
     outcome = done.outcome
     given = {
         id_: RoleTasks(each.active_tasks, each.standby_tasks) for id_, each in outcome.group_assignment.members.items()
@@ -111,7 +122,7 @@ def _by_process(
     return PlannedTarget(
         # Members of a process that the result lacks have no tasks. Without any member, the result could not be read: it
         # has an unknown process or task.
-        members={id_: given.get(id_, RoleTasks()) for id_ in members} if given else None,
+        members={id_: given.get(id_, RoleTasks()) for id_ in given_input.members} if given else None,
         error=f"The result has {outcome.error.value} ({outcome.error.name})." if is_wrong else None,
         followups={str(process_id): deadline for process_id, deadline in outcome.deadlines.items()},
         callback_error=done.callback_error,
