@@ -9,6 +9,7 @@ from typing import Literal
 
 from kafka_groups.admin.admin_transactions import TransactionCalls
 from kafka_groups.admin.rules.classic_streams.classic_values import ClassicStreamsGroupDescription
+from kafka_groups.admin.rules.group_topology.given_topology import GivenTopology
 from kafka_groups.admin.rules.plans.plan_values import StreamsPlan
 from kafka_groups.admin.rules.plans.what_if import PlannedProcess
 from kafka_groups.admin.rules.streams_values import StreamsGroupDescription, StreamsGroupList, StreamsGroupOffset
@@ -242,27 +243,37 @@ class StreamsGroupCalls(TransactionCalls):
     def plan_streams_group(
         self,
         group_id: str,
-        assignor: object,
+        assignor: object = None,
         *,
+        topology: GivenTopology | None = None,
+        configs: Mapping[str, object] | None = None,
         standby_replicas: int | None = None,
         leaving: Iterable[str] = (),
         joining: Iterable[PlannedProcess] = (),
         timeout: float | None = None,
     ) -> StreamsPlan:
-        """Return what a task assignor would do to a running streams group, and change nothing (KIP-924, KIP-1357).
+        """Return what a task assignor would do to a running application, and change nothing (KIP-924, KIP-1357).
 
         The brokers describe the group, its topics and the offsets of its changelogs. The assignor runs in your program,
-        so the group may be on any broker that has streams groups. The acceptable lag is Kafka's default of 10,000.
+        so the group may be on any brokers. It runs on the client's event loop: nothing else happens there until it
+        returns. One by process is configured before, and its `on_assignment_computed` is called afterwards, as in a
+        group.
 
-        The assignor runs on the client's event loop: nothing else happens there until it returns. One by process is
-        configured before, and its `on_assignment_computed` is called afterwards, as in a group.
+        A streams group keeps its topology and its configuration in the brokers. The acceptable lag is Kafka's default
+        of 10,000. A classic group (`group.protocol=classic`) keeps neither, so give both.
 
         Args:
             group_id: The group.
-            assignor: A task assignor: a subclass or object of `TaskAssignor`, a function, or a class or object that
-                assigns tasks to members (KIP-1357); where one of these is, as `module:Class`; a `Registered`, which may
-                have a configuration; or the name of a built-in assignor, `sticky` or `highly_available`.
-            standby_replicas: The number of copies of each task with state; None is that of the group's configuration.
+            assignor: The task assignor. For a streams group: a subclass or object of `TaskAssignor`, a function, or a
+                class or object that assigns tasks to members (KIP-1357); where one of these is, as `module:Class`; a
+                `Registered`, which may have a configuration; or the name of a built-in assignor, `sticky` or
+                `highly_available`. For a classic group: what `task_assignor_class` may be; None is the default,
+                `HighAvailabilityTaskAssignor`.
+            topology: The topology of the application, if the group is a classic group; None for a streams group.
+            configs: The configuration of an application in a classic group, as far as it concerns assignments, such as
+                `num.standby.replicas` and `rack.aware.assignment.strategy`, and the keys of its assignor.
+            standby_replicas: The number of copies of each task with state; None is that of the group's or the
+                application's configuration.
             leaving: Ids of members that leave the group.
             joining: Processes that join it. They have no state.
             timeout: Longest wait for the brokers, in seconds; None is `default.api.timeout.ms`.
@@ -271,15 +282,25 @@ class StreamsGroupCalls(TransactionCalls):
             The plan. If its `error` is not None, the group would not use the result.
 
         Raises:
-            ConfigurationError: An argument is invalid, the group has no such member, or nobody would be left in it.
-            IllegalStateError: The group is Empty or NotReady, so it has no tasks that could move.
+            ConfigurationError: An argument is invalid, or missing for this type of group; the topology is not that of
+                the group; the group has no such member, or nobody would be left in it.
+            IllegalStateError: The group is Empty or NotReady, so it has no tasks that could move; or it is a classic
+                group that rebalances.
             TaskAssignorError: The assignor raised an exception, which is the cause of this one.
             GroupIdNotFoundError: The group does not exist or is of another type.
+            MemberDataError: The data of a member of a classic group cannot be read.
             GroupAuthorizationFailedError: You may not describe the group.
             KafkaGroupsError: A topic cannot be described, or the brokers did not answer in time.
         """
         return self._run(
             self._admin.plan_streams_group(
-                group_id, assignor, standby_replicas=standby_replicas, leaving=leaving, joining=joining, timeout=timeout
+                group_id,
+                assignor,
+                topology=topology,
+                configs=configs,
+                standby_replicas=standby_replicas,
+                leaving=leaving,
+                joining=joining,
+                timeout=timeout,
             )
         )

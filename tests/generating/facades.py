@@ -224,7 +224,14 @@ def _call(returned: str, calls: tuple[str, ...]) -> str:
     split = f"        {returned}{outer}(\n            {inside}\n        )"
     innermost, _, given = inside.removesuffix(")").partition("(")
     deeper = f"            {innermost}(\n                {given}\n            )"
-    return _first_that_fits(f"        {returned}{flat}", split, f"        {returned}{outer}(\n{deeper}\n        )")
+    one_a_line = "".join(f"                {each},\n" for each in given.split(", "))
+    deepest = f"            {innermost}(\n{one_a_line}            )"
+    return _first_that_fits(
+        f"        {returned}{flat}",
+        split,
+        f"        {returned}{outer}(\n{deeper}\n        )",
+        f"        {returned}{outer}(\n{deepest}\n        )",
+    )
 
 
 def _first_that_fits(*ways: str) -> str:

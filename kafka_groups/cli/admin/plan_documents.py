@@ -24,6 +24,7 @@ def plan_document(plan: StreamsPlan) -> Document:
         "followups": {process_id: deadline.isoformat() for process_id, deadline in plan.followups.items()},
         "unassigned_tasks": [str(task) for task in plan.unassigned_tasks],
         "warnings": list(plan.warnings),
+        "missing_topics": list(plan.missing_topics),
     }
 
 

@@ -10,6 +10,7 @@ import click
 from attrs import evolve
 
 from kafka_groups.admin import PlannedProcess, StreamsPlan
+from kafka_groups.admin.rules.plans.application_configs import read_configs
 from kafka_groups.assignment import OfferedAssignor, Registered, TaskAssignorError, TaskAssignors
 from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting
 from kafka_groups.cli.admin.plan_documents import plan_document
@@ -25,11 +26,29 @@ __all__ = ["plan"]
 @click.command()
 @click.argument("group")
 @click.option(
-    "--assignor", required=True, metavar="MODULE:CLASS", help="The task assignor, or the name of one that is built in."
+    "--assignor",
+    metavar="MODULE:CLASS",
+    help="The task assignor, or the name of one that is built in. With --topology, the default is "
+    "HighAvailabilityTaskAssignor.",
 )
-@click.option("--set", "given", multiple=True, metavar="KEY=VALUE", help="A key of its configuration. Repeatable.")
 @click.option(
-    "--standbys", type=click.IntRange(0), metavar="N", help="Copies of each task with state. Default: as in the group."
+    "--topology",
+    metavar="MODULE:FUNCTION",
+    help="The function that builds the topology of the application. Only for a classic group, which needs it.",
+)
+@click.option(
+    "--set",
+    "given",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A key of the assignor's configuration; with --topology, of the application's, such as "
+    "num.standby.replicas. Repeatable.",
+)
+@click.option(
+    "--standbys",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Copies of each task with state. Default: as configured.",
 )
 @click.option("--without", multiple=True, metavar="MEMBER", help="A member that leaves. Repeatable.")
 @click.option(
@@ -43,6 +62,9 @@ __all__ = ["plan"]
 @connecting
 def plan(connection: BrokerChoice, group: str, *, as_json: bool, **given: Any) -> None:
     """Print what a task assignor would do to the running streams group GROUP. Nothing is changed.
+
+    The group may be a classic group of a streams application, in Python or in Java. Brokers know neither its topology
+    nor its configuration, so give these with --topology and --set.
 
     The assignor runs in this process. Python looks for its module in the working directory first. Numbers of records
     are upper bounds, as compaction may have removed some of them.
@@ -72,19 +94,42 @@ def _print(made: StreamsPlan, *, as_json: bool) -> None:
 
 
 def _change(
-    assignor: str, given: Iterable[str], standbys: int | None, without: Iterable[str], processes: Iterable[str]
+    assignor: str | None,
+    topology: str | None,
+    given: Iterable[str],
+    standbys: int | None,
+    without: Iterable[str],
+    processes: Iterable[str],
 ) -> dict[str, Any]:
     """Return the arguments of `plan_streams_group`."""
     configs = keys_and_values(given)
     try:
+        whose = _of_streams_group(assignor, configs) if topology is None else _of_classic(assignor, topology, configs)
         return {
-            "assignor": _configured(assignor, configs),
+            **whose,
             "standby_replicas": standbys,
             "leaving": list(without),
             "joining": [PlannedProcess.parse(text) for text in processes],
         }
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
+
+
+def _of_classic(assignor: str | None, topology: str, configs: dict[str, str]) -> dict[str, Any]:
+    # Only classic groups need the runtime of streams, which builds the topology.
+    from kafka_groups.cli.topologies.loading import load_topology  # noqa: PLC0415
+
+    import_from_here()
+    read_configs(assignor, configs)  # so that a mistake is one of the options
+    return {"assignor": assignor, "topology": load_topology(topology), "configs": configs}
+
+
+def _of_streams_group(assignor: str | None, configs: dict[str, str]) -> dict[str, Any]:
+    if assignor is None:
+        raise click.UsageError(
+            "Missing option '--assignor'. Only a plan of a classic group has a default, and needs --topology."
+        )
+    return {"assignor": _configured(assignor, configs)}
 
 
 def _configured(assignor: str, configs: dict[str, str]) -> OfferedAssignor:

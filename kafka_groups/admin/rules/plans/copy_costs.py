@@ -10,9 +10,9 @@ from kafka_groups.assignment.application.neutral import MemberInput
 from kafka_groups.client.calls.results import Results
 from kafka_groups.types import TaskId, TopicPartition
 
-__all__ = ["CopyCosts", "SumsByTask", "furthest_reports", "sums_of_changelogs"]
+__all__ = ["CopyCosts", "KnownSums", "furthest_reports", "sums_of_changelogs"]
 
-SumsByTask = Mapping[TaskId, int | None]
+KnownSums = Mapping[TaskId, int | None]
 """The sum of an offset over the changelogs of each task with state; None where one is not known."""
 
 
@@ -26,8 +26,8 @@ class CopyCosts:
         reported: How far the state of a task is in each process that has reported it.
     """
 
-    starts: SumsByTask
-    ends: SumsByTask
+    starts: KnownSums
+    ends: KnownSums
     reported: Mapping[tuple[str, TaskId], int]
 
     def records(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
+from kafka_groups.admin.rules.group_kinds import kind_of_group
 from kafka_groups.admin.rules.plans.comparison import GroupBefore, unassigned_tasks, with_changes
 from kafka_groups.admin.rules.plans.copy_costs import CopyCosts, furthest_reports, sums_of_changelogs
 from kafka_groups.admin.rules.plans.plan_members import PlanMembers, members_after, members_now, tasks_of_group
@@ -15,6 +16,7 @@ from kafka_groups.admin.rules.plans.what_if import WhatIf
 from kafka_groups.assignment import AssignmentConfigs, TaskInfo
 from kafka_groups.client.calls.questions import Asking
 from kafka_groups.config.readers import read_list
+from kafka_groups.errors import ConfigurationError, GroupIdNotFoundError, UnsupportedVersionError
 from kafka_groups.types import TaskId
 
 __all__ = ["plan_of_group", "streams_plan"]
@@ -34,11 +36,22 @@ async def plan_of_group(ask: Asking, group_id: str, change: WhatIf, now: datetim
 
     Raises:
         IllegalStateError: The group has no members, or no tasks.
-        ConfigurationError: A member that is to leave is not in the group, or nobody would be left.
+        ConfigurationError: A member that is to leave is not in the group, nobody would be left, or it is a classic
+            group.
         TaskAssignorError: The assignor raised an exception.
         KafkaGroupsError: The coordinator refused the group, or a topic cannot be described.
     """
-    return streams_plan(await ask_for_situation(ask, group_id), change, now)
+    try:
+        situation = await ask_for_situation(ask, group_id)
+    except (GroupIdNotFoundError, UnsupportedVersionError) as error:
+        kind = await kind_of_group(ask, group_id)
+        if kind is None or not kind.is_of_streams:
+            raise
+        raise ConfigurationError(
+            f"The group {group_id} is the classic group of a streams application. Brokers do not know its topology: "
+            "give that of the application."
+        ) from error
+    return streams_plan(situation, change, now)
 
 
 def streams_plan(situation: GroupSituation, change: WhatIf, now: datetime) -> StreamsPlan:

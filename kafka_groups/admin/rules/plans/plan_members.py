@@ -1,6 +1,6 @@
 """The members of a group and its tasks before and after a change, in the form that all assignors are given."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from kafka_groups.admin.rules.plans.situation import GroupSituation, plannable_topology
@@ -14,7 +14,7 @@ from kafka_groups.assignment.group.by_subtopology import offsets_of_tasks, tasks
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.types import TaskId
 
-__all__ = ["PlanMembers", "members_after", "members_now", "tasks_of_group"]
+__all__ = ["PlanMembers", "check_members", "members_after", "members_now", "names_of_joining", "tasks_of_group"]
 
 PlanMembers = Mapping[str, MemberInput]
 """Members by id."""
@@ -78,26 +78,51 @@ def members_after(now: PlanMembers, change: WhatIf) -> dict[str, MemberInput]:
     Raises:
         ConfigurationError: A member that is to leave is not in the group, or nobody stays.
     """
-    unknown = sorted(change.leaving - now.keys())
+    check_members(now.keys(), change.leaving, change.joining)
+    staying = {id_: member for id_, member in now.items() if id_ not in change.leaving}
+    return staying | _joining(now, change.joining)
+
+
+def check_members(now: Collection[str], leaving: Collection[str], joining: Collection[PlannedProcess]) -> None:
+    """Refuse a change that a group cannot have.
+
+    Args:
+        now: The ids of its members.
+        leaving: The ids of those that leave.
+        joining: The processes that join.
+
+    Raises:
+        ConfigurationError: A member that is to leave is not in the group, or nobody stays.
+    """
+    unknown = sorted(frozenset(leaving).difference(now))
     if unknown:
         raise ConfigurationError(
             f"The group has no member {', '.join(unknown)}. Its members are {', '.join(sorted(now))}."
         )
-    staying = {id_: member for id_, member in now.items() if id_ not in change.leaving}
-    joining = _joining(now, change.joining)
-    if not staying and not joining:
+    if len(leaving) == len(now) and not joining:
         raise ConfigurationError("Nobody would be left in the group. Keep a member, or let a process join.")
-    return staying | joining
 
 
-def _joining(now: PlanMembers, processes: Collection[PlannedProcess]) -> dict[str, MemberInput]:
+def _joining(now: PlanMembers, processes: Iterable[PlannedProcess]) -> dict[str, MemberInput]:
     topics = next((each.topics for each in now.values()), frozenset[str]())
-    prefix = _new_prefix({*now, *(str(each.process_id) for each in now.values())})
-    return {
-        f"{prefix}{number}-{thread}": _new(f"{prefix}{number}", process, topics)
-        for number, process in enumerate(processes, 1)
-        for thread in range(1, process.threads + 1)
-    }
+    taken = {*now, *(str(each.process_id) for each in now.values())}
+    return {id_: _new(name, process, topics) for id_, name, process in names_of_joining(processes, taken)}
+
+
+def names_of_joining(
+    processes: Iterable[PlannedProcess], taken: Collection[str]
+) -> Iterator[tuple[str, str, PlannedProcess]]:
+    """Yield the member id and the process id of each thread of processes that join, with its process.
+
+    Args:
+        processes: The processes.
+        taken: The ids that members and processes have.
+    """
+    prefix = _new_prefix(taken)
+    for number, process in enumerate(processes, 1):
+        name = f"{prefix}{number}"
+        for thread in range(1, process.threads + 1):
+            yield f"{name}-{thread}", name, process
 
 
 def _new_prefix(taken: Collection[str]) -> str:

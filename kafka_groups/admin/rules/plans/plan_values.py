@@ -170,7 +170,8 @@ class StreamsPlan:
         group_id: The group.
         state: Its state.
         assignor: The name of the assignor.
-        group_assignor: The name of the assignor that the group uses; None before Kafka 4.4.
+        group_assignor: The name of the assignor that the group uses; None before Kafka 4.4, and for classic groups,
+            whose leaders decide.
         error: Why the group would not use the result; None if it would. What the result would have done is in the
             other attributes, unless it cannot be read. The group would keep its tasks.
         moves: The tasks that get another place, in the order of tasks.
@@ -179,6 +180,7 @@ class StreamsPlan:
         followups: When processes want another rebalance, by process id.
         unassigned_tasks: Tasks that no process would run.
         warnings: Why the plan may differ from what the group would do.
+        missing_topics: Internal topics of a classic group that do not exist. Its leader creates them in the next round.
     """
 
     group_id: str
@@ -192,6 +194,7 @@ class StreamsPlan:
     followups: Mapping[str, datetime] = field(factory=dict)
     unassigned_tasks: tuple[TaskId, ...] = ()
     warnings: tuple[str, ...] = ()
+    missing_topics: tuple[str, ...] = ()
 
     @property
     def records(self) -> int | None:

@@ -1,4 +1,4 @@
-"""The change of a streams group that is planned: another assignor, other numbers of copies, members, processes."""
+"""The change of a group that is planned: another assignor, other numbers of copies, members, processes."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Self
@@ -6,16 +6,24 @@ from typing import Any, Final, Self
 import attrs
 from attrs import field, frozen
 
+from kafka_groups.admin.rules.plans.application_configs import ApplicationConfigs, application_configs
 from kafka_groups.assignment import OfferedAssignor, TaskAssignors
 from kafka_groups.config.places import checked_name
 from kafka_groups.errors import ConfigurationError
 
-__all__ = ["PlannedProcess", "WhatIf", "checked_what_if"]
+__all__ = ["ClassicWhatIf", "PlannedProcess", "WhatIf", "checked_classic_what_if", "checked_what_if"]
 
 _FORM: Final = (
     "Give threads=NUMBER, rack=NAME and tag.KEY=VALUE, separated by commas, such as threads=2,rack=a,tag.zone=b."
 )
 _TAG: Final = "tag."
+_NEEDED: Final = (
+    "choose a task assignor. Only a plan of a classic group has a default, and needs the topology of its application"
+)
+_KEPT: Final = (
+    "brokers keep the configuration of a streams group, and a Registered has that of its assignor. Leave it out; for a "
+    "classic group, give the topology of its application, too"
+)
 
 
 def _check_threads(_instance: object, _attribute: "attrs.Attribute[int]", value: object) -> None:
@@ -101,18 +109,61 @@ class WhatIf:
     joining: tuple[PlannedProcess, ...] = ()
 
 
-def checked_what_if(assignor: object, standby_replicas: object, leaving: object, joining: object) -> WhatIf:
-    """Return a change whose values make sense by themselves.
+def checked_what_if(
+    assignor: object, configs: object, standby_replicas: object, leaving: object, joining: object
+) -> WhatIf:
+    """Return a change of a streams group whose values make sense by themselves.
 
     Raises:
         ConfigurationError: One does not.
     """
+    if assignor is None:
+        raise ConfigurationError(f"assignor=None: {_NEEDED}")
+    if configs is not None:
+        raise ConfigurationError(f"configs={configs!r}: {_KEPT}")
     return WhatIf(
         assignor=TaskAssignors.of([assignor]).default,
         standby_replicas=_standbys(standby_replicas),
         leaving=frozenset(_names(leaving)),
         joining=tuple(_processes(joining)),
     )
+
+
+@frozen(kw_only=True)
+class ClassicWhatIf:
+    """A change of a classic group.
+
+    Attributes:
+        configs: The configuration of its application that would hold, with the task assignor.
+        leaving: Ids of members that leave.
+        joining: Processes that join.
+    """
+
+    configs: ApplicationConfigs
+    leaving: frozenset[str] = frozenset()
+    joining: tuple[PlannedProcess, ...] = ()
+
+
+def checked_classic_what_if(
+    assignor: object, configs: object, standby_replicas: object, leaving: object, joining: object
+) -> ClassicWhatIf:
+    """Return a change of a classic group whose values make sense by themselves.
+
+    Raises:
+        ConfigurationError: One does not.
+    """
+    given = {} if configs is None else _mapping(configs)
+    return ClassicWhatIf(
+        configs=application_configs(assignor, given, _standbys(standby_replicas)),
+        leaving=frozenset(_names(leaving)),
+        joining=tuple(_processes(joining)),
+    )
+
+
+def _mapping(given: object) -> Mapping[str, object]:
+    if isinstance(given, Mapping):
+        return {checked_name(key, "configs"): value for key, value in given.items()}
+    raise ConfigurationError(f"configs={given!r}: give a dictionary of the application's keys")
 
 
 def _standbys(given: object) -> int | None:

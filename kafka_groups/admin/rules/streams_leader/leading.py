@@ -9,6 +9,7 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
+from kafka_groups.admin.rules.streams_leader.application_tasks import application_tasks
 from kafka_groups.admin.rules.streams_leader.assigning import assignor_of, check_outcome, run_in_leader
 from kafka_groups.admin.rules.streams_leader.assignments import (
     assignments_of_members,
@@ -61,7 +62,6 @@ from kafka_groups.admin.rules.streams_leader.watched_topics import WatchedTopics
 from kafka_groups.admin.rules.topics import TopicReplicas, counts_of_topics
 from kafka_groups.assignment import GroupAssignment, Registered, TaskAssignmentError, TaskInfo
 from kafka_groups.assignment.application.tasks import in_task_order
-from kafka_groups.assignment.application.topology_tasks import SubtopologyTopics, tasks_of_topology
 from kafka_groups.client.calls.questions import Asking
 from kafka_groups.client.events import listed
 from kafka_groups.errors import KafkaGroupsError
@@ -138,7 +138,7 @@ async def ask_for_round(ask: Asking, ask_for_offsets: Asking, given: GroupRound)
         return evolve(asked, error=ErrorForAll(ASSIGNMENT_FAILED, error))
     created, found = await _ready(ask, given, counts, existing)
     racks = await _racks(ask_for_offsets, given, {**topics, **found}, created)
-    tasks = _tasks(given, counts, racks)
+    tasks = application_tasks(given.topology, counts, racks, given.settings.application_id)
     ends = await ask_for_ends(ask_for_offsets, given.settings.application_id, tasks, created)
     return evolve(asked, tasks=tasks, ends=ends, created_topics=created, read_counts=counts.read, racks=racks)
 
@@ -170,18 +170,6 @@ async def _racks(
     except KafkaGroupsError as error:
         # The group is led without them. The leader watches these partitions, and joins again when it knows the racks.
         return ReplicaRacks(topics, error)
-
-
-def _tasks(given: GroupRound, counts: TopologyCounts, racks: ReplicaRacks) -> dict[TaskId, TaskInfo]:
-    known = {**counts.changelogs, **counts.read}
-    topics = {
-        each.subtopology_id: SubtopologyTopics(
-            {name: counts.read[name] for name in sorted(each.read_topics)},
-            {topic.name: known[topic.name] for topic in each.changelogs},
-        )
-        for each in given.topology.subtopologies
-    }
-    return tasks_of_topology(topics, racks, application_id=given.settings.application_id)
 
 
 # ---------------------------------------------------------------------------------------------- computing

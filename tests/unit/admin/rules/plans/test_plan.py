@@ -51,7 +51,7 @@ ALL = ("0_0", "0_1", "0_2", "0_3")
 
 def plan(given: GroupSituation, assignor: object, standby_replicas: int | None = None, **change: Any) -> StreamsPlan:
     wanted = {"leaving": (), "joining": (), **change}
-    return streams_plan(given, checked_what_if(assignor, standby_replicas, **wanted), NOW)
+    return streams_plan(given, checked_what_if(assignor, None, standby_replicas, **wanted), NOW)
 
 
 def assigning(active: Mapping[str, tuple[str, ...]], **standby: tuple[str, ...]) -> Callable[[Any], TaskAssignment]:

@@ -62,6 +62,8 @@ def test_values_of_a_process_are_checked(values: dict[str, Any], complaint: str)
     [
         ({"assignor": "nobody"}, "Unknown task assignor 'nobody'"),
         ({"assignor": 3}, "3 is not a task assignor"),
+        ({"assignor": None}, "assignor=None: choose a task assignor. Only a plan of a classic group has a default"),
+        ({"configs": {}}, "configs={}: brokers keep the configuration of a streams group"),
         ({"standby_replicas": -1}, "standby_replicas=-1: give a whole number"),
         ({"standby_replicas": True}, "standby_replicas=True"),
         ({"leaving": "m"}, "leaving='m': give a list of member ids"),
@@ -71,6 +73,6 @@ def test_values_of_a_process_are_checked(values: dict[str, Any], complaint: str)
     ],
 )
 def test_a_change_is_checked(change: dict[str, Any], complaint: str) -> None:
-    given = {"assignor": "sticky", "standby_replicas": None, "leaving": (), "joining": (), **change}
+    given = {"assignor": "sticky", "configs": None, "standby_replicas": None, "leaving": (), "joining": (), **change}
     with pytest.raises(ConfigurationError, match=complaint):
         checked_what_if(**given)
