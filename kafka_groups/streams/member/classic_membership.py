@@ -1,9 +1,6 @@
 """Makes the membership of a classic group, whose leader is one of its members."""
 
-import asyncio
-from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
 from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings
 from kafka_groups.client.calls.asker import QuestionAsker
@@ -11,17 +8,11 @@ from kafka_groups.streams.member.classic.classic_settings import ClassicSettings
 from kafka_groups.streams.member.classic.dormant_state import DormantState, NoDormantState
 from kafka_groups.streams.member.classic.member_refusals import ClassicGroupRefusals
 from kafka_groups.streams.member.classic.membership import ClassicMembership
-from kafka_groups.streams.member.group_leader import Elsewhere, GroupLeader, LeaderParts, LeadingTimes
+from kafka_groups.streams.member.group_leader import GroupLeader, LeaderParts, LeadingTimes
+from kafka_groups.streams.member.leader_computation import Elsewhere, in_thread
 from kafka_groups.streams.member.membership_parts import MadeMembership, MembershipOf, MembershipParts
 
-__all__ = ["classic_membership", "in_thread"]
-
-T = TypeVar("T")
-
-
-async def in_thread(function: Callable[[], T]) -> T:
-    """Run a function on another thread, and return its result."""
-    return await asyncio.to_thread(function)
+__all__ = ["classic_membership"]
 
 
 def classic_membership(
@@ -65,6 +56,8 @@ def _made(
         offsets_ms=config.default_api_timeout_ms,
         watch_ms=config.metadata_max_age_ms,
         give_up_ms=give_up_ms,
+        slow_ms=settings.session_ms // 2,
+        pause_ms=settings.pause_ms,
     )
     leader = GroupLeader(
         membership,

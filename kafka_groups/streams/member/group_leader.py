@@ -3,13 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 from attrs import frozen
 
 from kafka_groups.admin.rules.streams_leader.group_round import GroupRound, LeaderSettings, LeadingError, LedRound
 from kafka_groups.admin.rules.streams_leader.internal_topics import existing_topics
-from kafka_groups.admin.rules.streams_leader.leading import ask_for_round, led_round
+from kafka_groups.admin.rules.streams_leader.leading import AskedRound, ask_for_round, led_round
 from kafka_groups.admin.rules.streams_leader.watched_topics import WatchedTopics, read_topics
 from kafka_groups.admin.rules.topics import TopicReplicas
 from kafka_groups.client.background import BackgroundErrors
@@ -21,11 +21,10 @@ from kafka_groups.net.clock import Clock
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.classic.leading import LedGeneration
 from kafka_groups.streams.member.classic.membership import ClassicMembership
+from kafka_groups.streams.member.leader_computation import ComputationTimes, Elsewhere, LeaderComputation
 from kafka_groups.streams.member.leader_log import LeaderLog
 
 __all__ = ["GroupLeader", "LeaderParts", "LeadingTimes"]
-
-T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -33,29 +32,25 @@ _SETTLING_S: Final = 1.0
 """The time after which a change of racks is looked at again before it counts."""
 
 
-class Elsewhere(Protocol):
-    """Runs a function where it does not hold up the member, such as `asyncio.to_thread`."""
-
-    async def __call__(self, function: Callable[[], T]) -> T:
-        """Run a function, and return its result."""
-        ...
-
-
 @frozen(kw_only=True)
 class LeadingTimes:
     """The times of a leader, in milliseconds.
 
     Attributes:
-        round_ms: How long the questions of a round may take (half of `max.poll.interval.ms`).
+        round_ms: How long the questions of a round may take, and the task assignor (half of `max.poll.interval.ms`).
         offsets_ms: How long those about offsets may take (`default.api.timeout.ms`).
         watch_ms: The time between two looks at the topics (`metadata.max.age.ms`).
         give_up_ms: How long the member tries again to lead after failures (`task.timeout.ms`).
+        slow_ms: The time after which a warning tells that the task assignor is slow (half of `session.timeout.ms`).
+        pause_ms: How long to wait before another member leads (`retry.backoff.max.ms`).
     """
 
     round_ms: int
     offsets_ms: int
     watch_ms: int
     give_up_ms: int
+    slow_ms: int
+    pause_ms: int
 
 
 @frozen(kw_only=True)
@@ -98,6 +93,12 @@ class GroupLeader:
         self._task: asyncio.Task[None] | None = None
         self._failing_since_ms: int | None = None
         self._log = LeaderLog(parts.errors.events, membership.description.group_id)
+        self._computation = LeaderComputation(
+            parts.elsewhere,
+            parts.clock,
+            ComputationTimes(slow_ms=times.slow_ms, limit_ms=times.round_ms, pause_ms=times.pause_ms),
+            self._log.slow,
+        )
         self._postponed = 0
         self._last_led: int | None = None
 
@@ -141,7 +142,7 @@ class GroupLeader:
             self._parts.within(time_ms, Lane.GROUP) for time_ms in (self._times.round_ms, self._times.offsets_ms)
         )
         asked = await ask_for_round(ask, ask_for_offsets, self._round_of(led))
-        done = await self._parts.elsewhere(lambda: led_round(asked, self._parts.clock.wall_ms()))
+        done = await self._computed(asked)
         self._log.led(done)
         self._postponed = self._postponed + 1 if done.is_postponed else 0
         now_ms = self._parts.clock.now_ms()
@@ -149,6 +150,13 @@ class GroupLeader:
         self._hand_over(led, done, now_ms)
         self._parts.turn()
         return done.watched
+
+    async def _computed(self, asked: AskedRound) -> LedRound:
+        wall_ms = self._parts.clock.wall_ms()
+        if asked.error is not None:  # no assignor runs
+            return led_round(asked, wall_ms)
+        assignor = asked.assignor
+        return await self._computation.run(str(assignor), assignor.assignor, lambda: led_round(asked, wall_ms))
 
     def _hand_over(self, led: LedGeneration, done: LedRound, now_ms: int) -> None:
         why = "" if done.error is None else text_of(done.error.cause)

@@ -39,6 +39,10 @@ class LeaderLog:
         if done.created_topics:
             self._events.note(Area.GROUP, f"Created the internal topics {listed(done.created_topics)}.")
 
+    def slow(self, text: str) -> None:
+        """The task assignor takes long."""
+        self._events.warn(Area.GROUP, "slow assignor", text)
+
     def _unassigned(self, done: LedRound) -> None:
         self._once(
             ("unassigned", done.unassigned),

@@ -10,7 +10,7 @@ from kafka_groups.streams.member.membership_parts import MembershipOf
 
 if TYPE_CHECKING:  # a streams group needs neither a leader nor assignors
     from kafka_groups.streams.member.classic.dormant_state import DormantState
-    from kafka_groups.streams.member.group_leader import Elsewhere
+    from kafka_groups.streams.member.leader_computation import Elsewhere
 
 __all__ = ["membership_of"]
 
@@ -36,7 +36,8 @@ def _classic(
     from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings  # noqa: PLC0415 - see above
     from kafka_groups.assignment import AssignmentConfigs  # noqa: PLC0415
     from kafka_groups.streams.member.classic.classic_settings import ClassicSettings  # noqa: PLC0415
-    from kafka_groups.streams.member.classic_membership import classic_membership, in_thread  # noqa: PLC0415
+    from kafka_groups.streams.member.classic_membership import classic_membership  # noqa: PLC0415
+    from kafka_groups.streams.member.leader_computation import in_thread  # noqa: PLC0415
 
     settings = ClassicSettings(
         session_ms=config.session_timeout_ms,

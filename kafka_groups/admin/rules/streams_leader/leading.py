@@ -106,6 +106,11 @@ class AskedRound:
         """The member that leads."""
         return self.subscriptions.members[self.given.member_id]
 
+    @property
+    def assignor(self) -> Registered:
+        """The assignor that assigns the tasks."""
+        return assignor_of(self.given.settings, knows_lags=self.ends.failure is None)
+
 
 # ------------------------------------------------------------------------------------------------ asking
 
@@ -187,7 +192,7 @@ def led_round(asked: AskedRound, now_ms: int) -> LedRound:
     """
     if asked.error is not None:
         return _ended_round(asked, asked.error)
-    assignor = assignor_of(asked.given.settings, knows_lags=asked.ends.failure is None)
+    assignor = asked.assignor
     given = leader_input(asked.given, asked.subscriptions, asked.tasks, asked.ends, now_ms)
     try:
         run = run_in_leader(assignor, given)
