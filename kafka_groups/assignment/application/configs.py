@@ -7,6 +7,7 @@ from typing import Any, Final
 import attrs
 from attrs import field, frozen
 
+from kafka_groups.assignment.application.read_only import read_only
 from kafka_groups.errors import ConfigurationError
 
 __all__ = ["LONGEST_LAG", "AssignmentConfigs", "RackAwareStrategy"]
@@ -56,6 +57,7 @@ def _as_strategy(strategy: RackAwareStrategy | str) -> RackAwareStrategy:
         raise ConfigurationError(f"rack_aware_assignment_strategy must be one of {known}, not {strategy!r}.") from None
 
 
+@read_only
 @frozen
 class AssignmentConfigs:
     """The values of an application's configuration that concern assignments (KIP-924). Bounds are Kafka's.

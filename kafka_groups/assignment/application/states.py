@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from kafka_groups.assignment.application.configs import AssignmentConfigs
 from kafka_groups.assignment.application.process_ids import ProcessId
+from kafka_groups.assignment.application.read_only import ReadOnlyMapping, read_only
 from kafka_groups.assignment.application.tasks import TaskInfo, ordered_tasks, task_order
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.types import TaskId
@@ -27,10 +28,15 @@ def _sorted(ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(ids))
 
 
+def _tags(tags: Mapping[str, str]) -> Mapping[str, str]:
+    return ReadOnlyMapping("KafkaStreamsState.client_tags", tags)
+
+
 def _in_order(tasks: Mapping[TaskId, TaskInfo]) -> Mapping[TaskId, TaskInfo]:
-    return MappingProxyType({task: tasks[task] for task in ordered_tasks(tasks)})
+    return ReadOnlyMapping("ApplicationState.all_tasks", {task: tasks[task] for task in ordered_tasks(tasks)})
 
 
+@read_only
 @frozen(kw_only=True)
 class KafkaStreamsState:
     """A process of the application (KIP-924). All its methods are free of side effects.
@@ -50,7 +56,7 @@ class KafkaStreamsState:
     previous_active_tasks: Set[TaskId] = field(factory=tuple, converter=ordered_tasks)
     previous_standby_tasks: Set[TaskId] = field(factory=tuple, converter=ordered_tasks)
     host_info: tuple[str, int] | None = None
-    client_tags: Mapping[str, str] = field(factory=dict)
+    client_tags: Mapping[str, str] = field(factory=dict, converter=_tags)
     rack_id: str | None = None
     _previous_by_consumer: Mapping[str, Set[TaskId]] = _NO_TASKS
     _lags: Mapping[TaskId, int] | None = None
@@ -96,7 +102,7 @@ class KafkaStreamsState:
         Raises:
             IllegalStateError: Lags were not asked for (`kafka_streams_states`).
         """
-        return MappingProxyType(dict(self._known_lags()))
+        return ReadOnlyMapping("KafkaStreamsState.stateful_tasks_to_lag_sums()", self._known_lags())
 
     def _known_lags(self) -> Mapping[TaskId, int]:
         # An assignor that does not need lags gets none, because it can take requests to find them out. KIP-924,
@@ -108,6 +114,7 @@ class KafkaStreamsState:
         return self._lags
 
 
+@read_only
 @frozen
 class ApplicationState:
     """An application whose tasks must be assigned (KIP-924).
@@ -134,4 +141,5 @@ class ApplicationState:
             TaskAssignmentError: The lags cannot be found out now.
         """
         states = self._states(compute_task_lags)
-        return MappingProxyType({id_: states[id_] for id_ in sorted(states)})
+        ordered = {id_: states[id_] for id_ in sorted(states)}
+        return ReadOnlyMapping("ApplicationState.kafka_streams_states()", ordered)

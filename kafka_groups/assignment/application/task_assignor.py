@@ -23,7 +23,10 @@ __all__ = [
 
 
 class TaskAssignmentError(KafkaGroupsError):
-    """An assignor cannot tell the assignment now. The group keeps the one that it has, and asks again soon."""
+    """An assignor cannot tell the assignment now. The group keeps the one that it has, and asks again soon.
+
+    In a classic group, all members end with this error after ten such rounds.
+    """
 
     retriable = True
 
@@ -47,7 +50,7 @@ class AssignedMember:
         active_tasks: The tasks that it runs.
         standby_tasks: The tasks of which it keeps copies.
         partitions: The source partitions of its active tasks.
-        user_data: Bytes for a classic group; None in a streams group.
+        user_data: The bytes of the assignment that a member of a classic group is sent; None in a streams group.
     """
 
     active_tasks: frozenset[TaskId]
@@ -66,7 +69,7 @@ class MemberSubscription:
         group_instance_id: The id of a static member, or None.
         generation_id: The generation or the epoch in which it is.
         rack_id: Its rack, or None.
-        user_data: Bytes of a classic group; None in a streams group.
+        user_data: The bytes that a member of a classic group has sent about its state; None in a streams group.
     """
 
     topics: frozenset[str]
@@ -118,10 +121,11 @@ class TaskAssignor(ABC):
     def on_assignment_computed(  # noqa: B027 - most need nothing
         self, assignment: GroupAssignment, subscription: GroupSubscription, error: AssignmentError
     ) -> None:
-        """Hear what the members get.
+        """Hear what the members get. What it raises is logged, and changes nothing.
 
         Args:
-            assignment: The result by member; empty if the error is `UNKNOWN_PROCESS_ID` or `UNKNOWN_TASK_ID`.
+            assignment: What members get, by id. In a classic group, it lacks tasks that others still own. It is empty
+                if the error is `UNKNOWN_PROCESS_ID` or `UNKNOWN_TASK_ID`.
             subscription: What the members have told.
             error: What is wrong with the result of `assign`. It is not used then.
         """

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 
 from attrs import field, frozen
 
+from kafka_groups.assignment.application.read_only import read_only
 from kafka_groups.assignment.java_order import copied, grown, in_hash_order, string_hash
 from kafka_groups.types import TaskId, TopicPartition
 
@@ -65,6 +66,7 @@ def ordered_tasks(tasks: Iterable[TaskId] = ()) -> Set[TaskId]:
     return dict.fromkeys(in_task_order(tasks)).keys()
 
 
+@read_only
 @frozen
 class TaskTopicPartition:
     """A partition of a task (KIP-924).
@@ -86,6 +88,7 @@ class TaskTopicPartition:
         return self._find_racks(self.topic_partition)
 
 
+@read_only
 @frozen
 class TaskInfo:
     """A task (KIP-924).
