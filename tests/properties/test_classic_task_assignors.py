@@ -28,12 +28,13 @@ from kafka_groups.assignment import (
     TaskAssignor,
 )
 from kafka_groups.types import TaskId, TopicPartition
-from tests.properties.test_classic_leader_rounds import NEWEST, carried_out, read
 from tests.support.assignors.leader_cases import LeaderCase, LeaderLimits, random_group
+from tests.support.assignors.led_rounds import LedCase, carried_out, decoded
 
 pytestmark = pytest.mark.slow
 
 SEEDS = st.integers(0, 100_000)
+NEWEST = LeaderLimits(versions=(10, 11))
 OLD_ONES = LeaderLimits(versions=(6, 7, 11))
 
 
@@ -111,7 +112,7 @@ def check_members(case: LeaderCase, done: LedRound, asked: AskedRound, assignor:
     owners = owned_by(case)
     given_out: Counter[TaskId] = Counter()
     for member_id, data in done.assignments.items():
-        partitions, info = read(data)
+        partitions, info = decoded(data)
         assert all(owners.get(each, member_id) == member_id for each in partitions)
         given_out.update(set(info.active_tasks))
         assert set(info.active_tasks) <= asked.tasks.keys()
@@ -125,7 +126,7 @@ def check_callback(assignor: Arbitrary, done: LedRound, member_id: str, data: by
     if done.is_postponed:
         assert assignor.told is None
         return
-    partitions, info = read(data)
+    partitions, info = decoded(data)
     told = assignor.assignment.members[member_id]
     assert assignor.told is AssignmentError.NONE
     assert (told.active_tasks, told.partitions) == (frozenset(info.active_tasks), partitions)
@@ -137,7 +138,7 @@ def check_callback(assignor: Arbitrary, done: LedRound, member_id: str, data: by
 def check_kept(case: LeaderCase, done: LedRound) -> None:
     """Check that members that the assignor cannot assign to keep exactly what they own."""
     for each in case.members:
-        partitions, _ = read(done.assignments[each.member_id])
+        partitions, _ = decoded(done.assignments[each.member_id])
         assert partitions == each.owned
 
 
@@ -178,7 +179,7 @@ def check_rounds(seed: int) -> None:
             check_kept(case, done)
         else:
             assert set(done.unassigned) == asked.tasks.keys() - assignor.intended
-        case = carried_out(case, asked, {id_: read(data) for id_, data in done.assignments.items()})
+        case = carried_out(LedCase(case=case, asked=asked, assignments=done.assignments))
 
 
 @settings(max_examples=60, deadline=None)

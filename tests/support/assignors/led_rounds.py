@@ -14,7 +14,7 @@ from kafka_groups.types import TopicPartition
 from tests.support.assignors.leader_cases import APPLICATION, LeaderCase, ToldMember
 from tests.support.members.shown_classic_groups import shown_group, shown_member
 
-__all__ = ["MOST_ROUNDS", "Given", "LedCase", "carried_out", "led_case", "settled"]
+__all__ = ["MOST_ROUNDS", "Given", "LedCase", "carried_out", "decoded", "led_case", "settled"]
 
 MOST_ROUNDS = 12
 
@@ -38,7 +38,7 @@ class LedCase:
     @property
     def given(self) -> Given:
         """What the members got."""
-        return {id_: _read(data) for id_, data in self.assignments.items()}
+        return {id_: decoded(data) for id_, data in self.assignments.items()}
 
     @property
     def is_waiting(self) -> bool:
@@ -100,7 +100,8 @@ def _carried_out_by(
     return evolve(member, version=11, latest=11, owned=owned, sums=tuple({**copies, **running}.items()))
 
 
-def _read(data: bytes) -> tuple[frozenset[TopicPartition], AssignmentInfo]:
+def decoded(data: bytes) -> tuple[frozenset[TopicPartition], AssignmentInfo]:
+    """Return the partitions and the user data of an assignment."""
     assignment = ConsumerProtocolAssignment.decode(data)
     partitions = (
         TopicPartition(topic, each) for topic, numbers in assignment.assigned_partitions.items() for each in numbers
