@@ -83,31 +83,42 @@ class StreamsGroupCalls(TransactionCalls):
         """
         return self._run(self._admin.describe_classic_streams_groups(group_ids, timeout=timeout))
 
-    def delete_streams_groups(self, group_ids: Iterable[str], *, timeout: float | None = None) -> Results[str, None]:
-        """Delete streams groups and their committed offsets. Groups of other types are not deleted.
+    def delete_streams_groups(
+        self, group_ids: Iterable[str], *, topology: GivenTopology | None = None, timeout: float | None = None
+    ) -> Results[str, None]:
+        """Delete streams groups, or classic groups of streams applications, and their committed offsets.
 
-        Internal topics stay: delete them first, with `delete_streams_group_internal_topics`.
+        Groups of other types are not deleted. Internal topics stay: delete them first, with
+        `delete_streams_group_internal_topics`.
 
         Args:
             group_ids: The groups. They must not have members.
+            topology: The topology of the application, if these are classic groups: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
             None or an error for each group: `NonEmptyGroupError` if it has members, `GroupIdNotFoundError` if it does
-            not exist or is of another type, `GroupAuthorizationFailedError` if you may not delete or describe it.
+            not exist or is of another type, `ConfigurationError` if it has committed offsets, but only of topics that
+            the topology does not read, `GroupAuthorizationFailedError` if you may not delete or describe it.
 
         Raises:
+            ConfigurationError: The topology is not one.
             KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
         """
-        return self._run(self._admin.delete_streams_groups(group_ids, timeout=timeout))
+        return self._run(self._admin.delete_streams_groups(group_ids, topology=topology, timeout=timeout))
 
     def describe_streams_group_offsets(
-        self, groups: Iterable[str] | Mapping[str, Iterable[TopicPartition] | None], *, timeout: float | None = None
+        self,
+        groups: Iterable[str] | Mapping[str, Iterable[TopicPartition] | None],
+        *,
+        topology: GivenTopology | None = None,
+        timeout: float | None = None,
     ) -> Results[str, Results[TopicPartition, StreamsGroupOffset]]:
         """Describe how far streams groups are: committed offsets and lag (KIP-1071).
 
         Args:
             groups: The groups; or a dictionary of partitions by group, with None for all partitions of a group.
+            topology: The topology of the application, if these are classic groups: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
@@ -116,12 +127,18 @@ class StreamsGroupCalls(TransactionCalls):
             group has committed offsets.
 
         Raises:
+            ConfigurationError: The topology is not one.
             KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
         """
-        return self._run(self._admin.describe_streams_group_offsets(groups, timeout=timeout))
+        return self._run(self._admin.describe_streams_group_offsets(groups, topology=topology, timeout=timeout))
 
     def alter_streams_group_offsets(
-        self, group_id: str, offsets: Mapping[TopicPartition, int], *, timeout: float | None = None
+        self,
+        group_id: str,
+        offsets: Mapping[TopicPartition, int],
+        *,
+        topology: GivenTopology | None = None,
+        timeout: float | None = None,
     ) -> Results[TopicPartition, None]:
         """Set the committed offsets of a streams group without members (KIP-1071).
 
@@ -131,6 +148,7 @@ class StreamsGroupCalls(TransactionCalls):
         Args:
             group_id: The group.
             offsets: The offset of the next record to process, by partition.
+            topology: The topology of the application, if this is a classic group: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
@@ -139,10 +157,12 @@ class StreamsGroupCalls(TransactionCalls):
         Raises:
             NonEmptyGroupError: The group has members.
             GroupIdNotFoundError: The group does not exist or is of another type.
+            ConfigurationError: The topology is not one, or the group has committed offsets, but only of topics that the
+                topology does not read.
             GroupAuthorizationFailedError: You may not change the group.
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.
         """
-        return self._run(self._admin.alter_streams_group_offsets(group_id, offsets, timeout=timeout))
+        return self._run(self._admin.alter_streams_group_offsets(group_id, offsets, topology=topology, timeout=timeout))
 
     def reset_streams_group_offsets(
         self,
@@ -152,6 +172,7 @@ class StreamsGroupCalls(TransactionCalls):
         *,
         shift_by: int | None = None,
         dry_run: bool = False,
+        topology: GivenTopology | None = None,
         timeout: float | None = None,
     ) -> Results[TopicPartition, int]:
         """Move a streams group without members to other offsets (KIP-1071).
@@ -170,6 +191,7 @@ class StreamsGroupCalls(TransactionCalls):
                 for their partitions with a committed offset.
             shift_by: How many records to skip after the committed offset, or to read again if it is negative.
             dry_run: Return the new offsets, but change nothing.
+            topology: The topology of the application, if this is a classic group: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
@@ -178,19 +200,25 @@ class StreamsGroupCalls(TransactionCalls):
         Raises:
             NonEmptyGroupError: The group has members.
             GroupIdNotFoundError: The group does not exist or is of another type.
-            ConfigurationError: The group does not read one of the topics.
+            ConfigurationError: The group does not read one of the topics, the topology is not one, or the group has
+                committed offsets, but only of topics that the topology does not read.
             UnknownTopicOrPartitionError: A topic does not exist.
             GroupAuthorizationFailedError: You may not change the group.
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.
         """
         return self._run(
             self._admin.reset_streams_group_offsets(
-                group_id, to, topics, shift_by=shift_by, dry_run=dry_run, timeout=timeout
+                group_id, to, topics, shift_by=shift_by, dry_run=dry_run, topology=topology, timeout=timeout
             )
         )
 
     def delete_streams_group_offsets(
-        self, group_id: str, topics: Iterable[str | TopicPartition], *, timeout: float | None = None
+        self,
+        group_id: str,
+        topics: Iterable[str | TopicPartition],
+        *,
+        topology: GivenTopology | None = None,
+        timeout: float | None = None,
     ) -> Results[TopicPartition, None]:
         """Make a streams group forget its committed offsets of topics (KIP-1071).
 
@@ -199,6 +227,7 @@ class StreamsGroupCalls(TransactionCalls):
         Args:
             group_id: The group.
             topics: Topics, single partitions, or both.
+            topology: The topology of the application, if this is a classic group: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
@@ -207,23 +236,31 @@ class StreamsGroupCalls(TransactionCalls):
 
         Raises:
             GroupIdNotFoundError: The group does not exist or is of another type.
+            ConfigurationError: The topology is not one, or the group has committed offsets, but only of topics that the
+                topology does not read.
             UnknownTopicOrPartitionError: A topic does not exist.
             GroupAuthorizationFailedError: You may not change the group.
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.
         """
-        return self._run(self._admin.delete_streams_group_offsets(group_id, topics, timeout=timeout))
+        return self._run(self._admin.delete_streams_group_offsets(group_id, topics, topology=topology, timeout=timeout))
 
     def delete_streams_group_internal_topics(
-        self, group_id: str, topics: Iterable[str] | None = None, *, timeout: float | None = None
+        self,
+        group_id: str,
+        topics: Iterable[str] | None = None,
+        *,
+        topology: GivenTopology | None = None,
+        timeout: float | None = None,
     ) -> Results[str, None]:
         """Delete changelogs and repartition topics of a streams group without members (KIP-1071).
 
-        The coordinator creates them again when the application runs. Without the group, the topics are not known any
-        more, so delete them before the group.
+        They are created again when the application runs. Without a streams group, its topics are not known any more, so
+        delete them before the group. Those of a classic group can be deleted afterwards, too.
 
         Args:
             group_id: The group.
             topics: Names of internal topics; None for all. `StreamsGroupDescription.internal_topics` has their names.
+            topology: The topology of the application, if this is a classic group: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
@@ -233,10 +270,13 @@ class StreamsGroupCalls(TransactionCalls):
         Raises:
             NonEmptyGroupError: The group has members.
             GroupIdNotFoundError: The group does not exist or is of another type.
-            ConfigurationError: One of the topics is not an internal topic of the group.
+            ConfigurationError: One of the topics is not an internal topic of the group, the topology is not one, or the
+                group has committed offsets, but only of topics that the topology does not read.
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.
         """
-        return self._run(self._admin.delete_streams_group_internal_topics(group_id, topics, timeout=timeout))
+        return self._run(
+            self._admin.delete_streams_group_internal_topics(group_id, topics, topology=topology, timeout=timeout)
+        )
 
     # ------------------------------------------------------------------------------------------ plans
 

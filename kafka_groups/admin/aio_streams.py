@@ -12,7 +12,6 @@ from kafka_groups.admin.rules.arguments import (
     checked_wanted,
     split_topics,
 )
-from kafka_groups.admin.rules.classic_streams.classic_descriptions import describe_classic_groups
 from kafka_groups.admin.rules.classic_streams.classic_values import ClassicStreamsGroupDescription
 from kafka_groups.admin.rules.group_topology.given_topology import GivenTopology, checked_topology
 from kafka_groups.admin.rules.plans.classic_plan import plan_of_classic_group
@@ -20,7 +19,12 @@ from kafka_groups.admin.rules.plans.plan import plan_of_group
 from kafka_groups.admin.rules.plans.plan_values import StreamsPlan
 from kafka_groups.admin.rules.plans.what_if import PlannedProcess, checked_classic_what_if, checked_what_if
 from kafka_groups.admin.rules.reset_targets import checked_target
-from kafka_groups.admin.rules.streams_groups import delete_streams_groups, describe_streams_groups, list_streams_groups
+from kafka_groups.admin.rules.streams_groups import (
+    delete_streams_groups,
+    describe_classic_groups,
+    describe_streams_groups,
+    list_streams_groups,
+)
 from kafka_groups.admin.rules.streams_offsets import (
     alter_streams_offsets,
     delete_streams_offsets,
@@ -111,35 +115,41 @@ class AsyncStreamsGroupCalls(ABC):
         return await describe_classic_groups(self._within(timeout), checked_names(group_ids, "group_ids"))
 
     async def delete_streams_groups(
-        self, group_ids: Iterable[str], *, timeout: float | None = None
+        self, group_ids: Iterable[str], *, topology: GivenTopology | None = None, timeout: float | None = None
     ) -> Results[str, None]:
-        """Delete streams groups and their committed offsets. Groups of other types are not deleted.
+        """Delete streams groups, or classic groups of streams applications, and their committed offsets.
 
-        Internal topics stay: delete them first, with `delete_streams_group_internal_topics`.
+        Groups of other types are not deleted. Internal topics stay: delete them first, with
+        `delete_streams_group_internal_topics`.
 
         Args:
             group_ids: The groups. They must not have members.
+            topology: The topology of the application, if these are classic groups: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
             None or an error for each group: `NonEmptyGroupError` if it has members, `GroupIdNotFoundError` if it does
-            not exist or is of another type, `GroupAuthorizationFailedError` if you may not delete or describe it.
+            not exist or is of another type, `ConfigurationError` if it has committed offsets, but only of topics that
+            the topology does not read, `GroupAuthorizationFailedError` if you may not delete or describe it.
 
         Raises:
+            ConfigurationError: The topology is not one.
             KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
         """
-        return await delete_streams_groups(self._within(timeout), checked_names(group_ids, "group_ids"))
+        return await delete_streams_groups(self._within(timeout), checked_names(group_ids, "group_ids"), topology)
 
     async def describe_streams_group_offsets(
         self,
         groups: Iterable[str] | Mapping[str, Iterable[TopicPartition] | None],
         *,
+        topology: GivenTopology | None = None,
         timeout: float | None = None,
     ) -> Results[str, Results[TopicPartition, StreamsGroupOffset]]:
         """Describe how far streams groups are: committed offsets and lag (KIP-1071).
 
         Args:
             groups: The groups; or a dictionary of partitions by group, with None for all partitions of a group.
+            topology: The topology of the application, if these are classic groups: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
@@ -148,12 +158,18 @@ class AsyncStreamsGroupCalls(ABC):
             group has committed offsets.
 
         Raises:
+            ConfigurationError: The topology is not one.
             KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
         """
-        return await describe_streams_offsets(self._within(timeout), checked_wanted(groups))
+        return await describe_streams_offsets(self._within(timeout), checked_wanted(groups), topology)
 
     async def alter_streams_group_offsets(
-        self, group_id: str, offsets: Mapping[TopicPartition, int], *, timeout: float | None = None
+        self,
+        group_id: str,
+        offsets: Mapping[TopicPartition, int],
+        *,
+        topology: GivenTopology | None = None,
+        timeout: float | None = None,
     ) -> Results[TopicPartition, None]:
         """Set the committed offsets of a streams group without members (KIP-1071).
 
@@ -163,6 +179,7 @@ class AsyncStreamsGroupCalls(ABC):
         Args:
             group_id: The group.
             offsets: The offset of the next record to process, by partition.
+            topology: The topology of the application, if this is a classic group: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
@@ -171,11 +188,13 @@ class AsyncStreamsGroupCalls(ABC):
         Raises:
             NonEmptyGroupError: The group has members.
             GroupIdNotFoundError: The group does not exist or is of another type.
+            ConfigurationError: The topology is not one, or the group has committed offsets, but only of topics that the
+                topology does not read.
             GroupAuthorizationFailedError: You may not change the group.
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.
         """
         (group,) = checked_names([group_id], "group_id")
-        return await alter_streams_offsets(self._within(timeout), group, checked_offsets(offsets))
+        return await alter_streams_offsets(self._within(timeout), group, checked_offsets(offsets), topology)
 
     async def reset_streams_group_offsets(
         self,
@@ -185,6 +204,7 @@ class AsyncStreamsGroupCalls(ABC):
         *,
         shift_by: int | None = None,
         dry_run: bool = False,
+        topology: GivenTopology | None = None,
         timeout: float | None = None,
     ) -> Results[TopicPartition, int]:
         """Move a streams group without members to other offsets (KIP-1071).
@@ -203,6 +223,7 @@ class AsyncStreamsGroupCalls(ABC):
                 for their partitions with a committed offset.
             shift_by: How many records to skip after the committed offset, or to read again if it is negative.
             dry_run: Return the new offsets, but change nothing.
+            topology: The topology of the application, if this is a classic group: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
@@ -211,17 +232,23 @@ class AsyncStreamsGroupCalls(ABC):
         Raises:
             NonEmptyGroupError: The group has members.
             GroupIdNotFoundError: The group does not exist or is of another type.
-            ConfigurationError: The group does not read one of the topics.
+            ConfigurationError: The group does not read one of the topics, the topology is not one, or the group has
+                committed offsets, but only of topics that the topology does not read.
             UnknownTopicOrPartitionError: A topic does not exist.
             GroupAuthorizationFailedError: You may not change the group.
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.
         """
         (group,) = checked_names([group_id], "group_id")
         target = checked_target(to, shift_by)
-        return await reset_streams_offsets(self._within(timeout), group, target, topics, dry_run=dry_run)
+        return await reset_streams_offsets(self._within(timeout), group, target, topics, topology, dry_run=dry_run)
 
     async def delete_streams_group_offsets(
-        self, group_id: str, topics: Iterable[str | TopicPartition], *, timeout: float | None = None
+        self,
+        group_id: str,
+        topics: Iterable[str | TopicPartition],
+        *,
+        topology: GivenTopology | None = None,
+        timeout: float | None = None,
     ) -> Results[TopicPartition, None]:
         """Make a streams group forget its committed offsets of topics (KIP-1071).
 
@@ -230,6 +257,7 @@ class AsyncStreamsGroupCalls(ABC):
         Args:
             group_id: The group.
             topics: Topics, single partitions, or both.
+            topology: The topology of the application, if this is a classic group: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
@@ -238,6 +266,8 @@ class AsyncStreamsGroupCalls(ABC):
 
         Raises:
             GroupIdNotFoundError: The group does not exist or is of another type.
+            ConfigurationError: The topology is not one, or the group has committed offsets, but only of topics that the
+                topology does not read.
             UnknownTopicOrPartitionError: A topic does not exist.
             GroupAuthorizationFailedError: You may not change the group.
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.
@@ -247,19 +277,25 @@ class AsyncStreamsGroupCalls(ABC):
         ask = self._within(timeout)
         whole = (await partitions_of_topics(ask, names)).checked()
         every = [*partitions, *(key for some in whole.values.values() for key in some)]
-        return await delete_streams_offsets(ask, group, every)
+        return await delete_streams_offsets(ask, group, every, topology)
 
     async def delete_streams_group_internal_topics(
-        self, group_id: str, topics: Iterable[str] | None = None, *, timeout: float | None = None
+        self,
+        group_id: str,
+        topics: Iterable[str] | None = None,
+        *,
+        topology: GivenTopology | None = None,
+        timeout: float | None = None,
     ) -> Results[str, None]:
         """Delete changelogs and repartition topics of a streams group without members (KIP-1071).
 
-        The coordinator creates them again when the application runs. Without the group, the topics are not known any
-        more, so delete them before the group.
+        They are created again when the application runs. Without a streams group, its topics are not known any more, so
+        delete them before the group. Those of a classic group can be deleted afterwards, too.
 
         Args:
             group_id: The group.
             topics: Names of internal topics; None for all. `StreamsGroupDescription.internal_topics` has their names.
+            topology: The topology of the application, if this is a classic group: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
         Returns:
@@ -269,12 +305,13 @@ class AsyncStreamsGroupCalls(ABC):
         Raises:
             NonEmptyGroupError: The group has members.
             GroupIdNotFoundError: The group does not exist or is of another type.
-            ConfigurationError: One of the topics is not an internal topic of the group.
+            ConfigurationError: One of the topics is not an internal topic of the group, the topology is not one, or the
+                group has committed offsets, but only of topics that the topology does not read.
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.
         """
         (group,) = checked_names([group_id], "group_id")
         names = None if topics is None else checked_names(topics, "topics")
-        return await delete_internal_topics(self._within(timeout), group, names)
+        return await delete_internal_topics(self._within(timeout), group, names, topology)
 
     # ------------------------------------------------------------------------------------------ plans
 

@@ -13,7 +13,7 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kafka_groups.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
-__all__ = ["GroupStates", "delete_of_type", "list_of_type", "type_of_group", "types_of_groups"]
+__all__ = ["GroupStates", "delete_of_type", "is_listed", "list_of_type", "type_of_group", "types_of_groups"]
 
 V = TypeVar("V")
 
@@ -58,10 +58,24 @@ async def type_of_group(ask: Asking, group_id: str) -> str | None:
 
 async def types_of_groups(ask: Asking) -> dict[str, str]:
     """Ask every broker, and return the types of groups in lower case. Those of which none is told are left out."""
+    listed = (await _listed_types(ask)).values.values()
+    return {each: kind.lower() for groups in listed for each, kind in groups.items() if kind}
+
+
+async def is_listed(ask: Asking, group_id: str) -> bool:
+    """Ask every broker, and return whether one of them has a group of this name.
+
+    Raises:
+        KafkaGroupsError: A broker did not answer.
+    """
+    listed = (await _listed_types(ask)).checked()
+    return any(group_id in groups for groups in listed.values.values())
+
+
+async def _listed_types(ask: Asking) -> Results[int, Mapping[str, str]]:
     nodes = await brokers_of_cluster(ask)
     places = {node: node for node in nodes}
-    results = await ask(Question("list groups", ApiKey.LIST_GROUPS, nodes, _all, _types, places=places))
-    return {each: kind.lower() for listed in results.values.values() for each, kind in listed.items() if kind}
+    return await ask(Question("list groups", ApiKey.LIST_GROUPS, nodes, _all, _types, places=places))
 
 
 def _all(_keys: Sequence[int], _version: int) -> ListGroupsRequest:

@@ -1,15 +1,22 @@
-"""Questions about the offsets of streams groups: describe with lag, alter, delete (KIP-1071).
+"""Questions about the offsets of streams applications: describe with lag, alter, delete (KIP-1071).
 
-Streams groups commit offsets as consumer groups do, so requests about them would also change groups of other types.
-The coordinators are therefore asked first whether these are streams groups.
+They commit offsets as consumer groups do, so requests about them would also change groups of other types. The
+coordinators are therefore asked first whether these are streams groups, or may be the classic groups of a topology.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from kafka_groups.admin.rules.application_groups import (
+    ApplicationGroup,
+    application_groups,
+    changeable_group,
+    fitting_groups,
+    not_empty,
+)
 from kafka_groups.admin.rules.group_offsets import FetchedOffsets, commit_question, delete_question, fetch_all_question
-from kafka_groups.admin.rules.streams_descriptions import described_streams_groups
-from kafka_groups.admin.rules.streams_values import StreamsGroupDescription, StreamsGroupOffset
+from kafka_groups.admin.rules.group_topology.given_topology import GivenTopology
+from kafka_groups.admin.rules.streams_values import StreamsGroupOffset
 from kafka_groups.admin.rules.topics import partitions_of_topics
 from kafka_groups.client.calls.partition_offsets import EARLIEST, LATEST, offsets_at
 from kafka_groups.client.calls.questions import Asking, gathered
@@ -17,7 +24,6 @@ from kafka_groups.client.calls.results import Results
 from kafka_groups.errors import (
     GroupAuthorizationFailedError,
     KafkaGroupsError,
-    NonEmptyGroupError,
     UnknownMemberIdError,
 )
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
@@ -30,7 +36,6 @@ __all__ = [
     "known_lags",
     "offsets_of_groups",
     "stored_offsets",
-    "without_members",
 ]
 
 StreamsOffsets = Results[TopicPartition, StreamsGroupOffset]
@@ -46,17 +51,18 @@ class ReadingGroup(Protocol):
 
 
 async def describe_streams_offsets(
-    ask: Asking, wanted: Mapping[str, Iterable[TopicPartition] | None]
+    ask: Asking, wanted: Mapping[str, Iterable[TopicPartition] | None], topology: GivenTopology | None
 ) -> Results[str, StreamsOffsets]:
     """Ask the coordinators for the offsets of groups, and the leaders for the ends of partitions.
 
     Args:
         ask: Asks the brokers.
         wanted: The partitions by group; None for all that the group reads or has committed offsets for.
+        topology: The topology of classic groups; None for streams groups.
     """
-    described = await described_streams_groups(ask, wanted)
-    offsets = await offsets_of_groups(ask, described.values, wanted)
-    return Results(offsets.values, {**described.errors, **offsets.errors})
+    found = await application_groups(ask, wanted, topology)
+    offsets = await offsets_of_groups(ask, found.values, wanted)
+    return Results(offsets.values, {**found.errors, **offsets.errors})
 
 
 async def offsets_of_groups(
@@ -142,37 +148,26 @@ def _from_position(position: OffsetAndMetadata, end: int) -> StreamsGroupOffset:
 
 
 async def alter_streams_offsets(
-    ask: Asking, group_id: str, offsets: Mapping[TopicPartition, int]
+    ask: Asking, group_id: str, offsets: Mapping[TopicPartition, int], topology: GivenTopology | None
 ) -> Results[TopicPartition, None]:
-    """Have the coordinator set the committed offsets of a streams group without members.
+    """Have the coordinator set the committed offsets of a group without members.
+
+    Args:
+        ask: Asks the brokers.
+        group_id: The group.
+        offsets: The offsets.
+        topology: The topology of a classic group; None for a streams group.
 
     Raises:
         NonEmptyGroupError: The group has members.
+        ConfigurationError: The topology cannot be that of the group.
         KafkaGroupsError: The coordinator refused the group.
     """
-    await without_members(ask, group_id)
-    return await stored_offsets(ask, group_id, offsets)
-
-
-async def without_members(ask: Asking, group_id: str) -> StreamsGroupDescription:
-    """Return a group that has no members.
-
-    Raises:
-        NonEmptyGroupError: The group has members.
-        KafkaGroupsError: The coordinator refused the group.
-    """
-    group = (await described_streams_groups(ask, [group_id]))[group_id]
-    if group.has_members:
-        raise _not_empty(group_id, f"it is {group.state}")
-    return group
-
-
-def _not_empty(group_id: str, why: str) -> NonEmptyGroupError:
-    return NonEmptyGroupError(f"The streams group {group_id} has members ({why}). Stop its application first.")
+    return await stored_offsets(ask, await changeable_group(ask, group_id, topology), offsets)
 
 
 async def stored_offsets(
-    ask: Asking, group_id: str, offsets: Mapping[TopicPartition, int]
+    ask: Asking, group: ApplicationGroup, offsets: Mapping[TopicPartition, int]
 ) -> Results[TopicPartition, None]:
     """Commit offsets of a group that had no members a moment ago.
 
@@ -180,11 +175,11 @@ async def stored_offsets(
         NonEmptyGroupError: A member has joined.
         GroupAuthorizationFailedError: You may not change the group.
     """
-    question = commit_question(group_id, {key: OffsetAndMetadata(offset) for key, offset in offsets.items()})
-    done = (await ask(question))[group_id]
+    question = commit_question(group.group_id, {key: OffsetAndMetadata(offset) for key, offset in offsets.items()})
+    done = (await ask(question))[group.group_id]
     for error in done.errors.values():
         if isinstance(error, UnknownMemberIdError):  # who is not a member may commit only while there are none
-            raise _not_empty(group_id, "one has just joined") from error
+            raise not_empty(group, "one has just joined") from error
         # All partitions have this error, which is the group's.
         if isinstance(error, GroupAuthorizationFailedError):
             raise error
@@ -192,13 +187,20 @@ async def stored_offsets(
 
 
 async def delete_streams_offsets(
-    ask: Asking, group_id: str, partitions: Iterable[TopicPartition]
+    ask: Asking, group_id: str, partitions: Iterable[TopicPartition], topology: GivenTopology | None
 ) -> Results[TopicPartition, None]:
-    """Have the coordinator forget committed offsets of a streams group.
+    """Have the coordinator forget committed offsets of a group.
+
+    Args:
+        ask: Asks the brokers.
+        group_id: The group.
+        partitions: The partitions.
+        topology: The topology of a classic group; None for a streams group.
 
     Raises:
+        ConfigurationError: The topology cannot be that of the group.
         KafkaGroupsError: The coordinator refused the group.
     """
     # OffsetDelete works on groups of any type (KIP-496).
-    (await described_streams_groups(ask, [group_id])).checked()
+    (await fitting_groups(ask, await application_groups(ask, [group_id], topology))).checked()
     return (await ask(delete_question(group_id, partitions)))[group_id]

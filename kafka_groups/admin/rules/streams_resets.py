@@ -1,4 +1,4 @@
-"""Resetting the offsets of streams groups, and deleting their internal topics (KIP-1071).
+"""Resetting the offsets of streams applications, and deleting their internal topics (KIP-1071).
 
 The rules are those of Kafka's tool for streams groups: only groups without members are reset, offsets that do not exist
 become the nearest ones that do, and a time after the last record is the end of the partition.
@@ -6,11 +6,12 @@ become the nearest ones that do, and a time after the last record is the end of 
 
 from collections.abc import Iterable, Mapping
 
+from kafka_groups.admin.rules.application_groups import ApplicationGroup, changeable_group, group_or_forgotten
 from kafka_groups.admin.rules.arguments import split_topics
 from kafka_groups.admin.rules.group_offsets import FetchedOffsets, fetch_all_question
+from kafka_groups.admin.rules.group_topology.given_topology import GivenTopology
 from kafka_groups.admin.rules.reset_targets import AtCommitted, AtOffset, AtOffsets, AtTime, ResetTarget, ShiftedBy
-from kafka_groups.admin.rules.streams_offsets import stored_offsets, without_members
-from kafka_groups.admin.rules.streams_values import StreamsGroupDescription
+from kafka_groups.admin.rules.streams_offsets import stored_offsets
 from kafka_groups.admin.rules.topics import delete_topics, partitions_of_topics
 from kafka_groups.client.calls.partition_offsets import EARLIEST, LATEST, offsets_at, offsets_at_or_ends
 from kafka_groups.client.calls.questions import Asking, gathered
@@ -25,29 +26,36 @@ NewOffsets = Results[TopicPartition, int]
 
 
 async def reset_streams_offsets(
-    ask: Asking, group_id: str, target: ResetTarget, topics: Topics | None, *, dry_run: bool
+    ask: Asking,
+    group_id: str,
+    target: ResetTarget,
+    topics: Topics | None,
+    topology: GivenTopology | None,
+    *,
+    dry_run: bool,
 ) -> NewOffsets:
-    """Move a streams group without members.
+    """Move a group without members.
 
     Args:
         ask: Asks the brokers.
         group_id: The group.
         target: Where it continues.
         topics: Topics, single partitions, or both; None for all input topics.
+        topology: The topology of a classic group; None for a streams group.
         dry_run: Whether to return the new offsets without a change.
 
     Raises:
         NonEmptyGroupError: The group has members.
-        ConfigurationError: The group does not read one of the topics.
+        ConfigurationError: The group does not read one of the topics, or the topology cannot be that of the group.
         KafkaGroupsError: The coordinator refused the group.
     """
-    group = await without_members(ask, group_id)
+    group = await changeable_group(ask, group_id, topology)
     committed = (await ask(fetch_all_question([group_id])))[group_id]
     partitions = await _partitions(ask, group, target, topics, committed)
     planned = await _planned(ask, target, partitions, committed)
     if dry_run or not planned.values:
         return planned
-    done = await stored_offsets(ask, group_id, planned.values)
+    done = await stored_offsets(ask, group, planned.values)
     return Results({key: planned[key] for key in done.values}, {**planned.errors, **done.errors})
 
 
@@ -55,7 +63,7 @@ async def reset_streams_offsets(
 
 
 async def _partitions(
-    ask: Asking, group: StreamsGroupDescription, target: ResetTarget, topics: Topics | None, committed: FetchedOffsets
+    ask: Asking, group: ApplicationGroup, target: ResetTarget, topics: Topics | None, committed: FetchedOffsets
 ) -> tuple[TopicPartition, ...]:
     if isinstance(target, AtOffsets):
         if topics is not None:
@@ -70,7 +78,7 @@ async def _partitions(
 
 
 async def _input_partitions(
-    ask: Asking, group: StreamsGroupDescription, target: ResetTarget, committed: FetchedOffsets
+    ask: Asking, group: ApplicationGroup, target: ResetTarget, committed: FetchedOffsets
 ) -> tuple[TopicPartition, ...]:
     """Return the partitions of all input topics; with a target that is relative, those with a committed offset."""
     found = (await partitions_of_topics(ask, group.input_topics)).checked()
@@ -81,14 +89,14 @@ async def _input_partitions(
     return partitions
 
 
-def _check_read(group: StreamsGroupDescription, topics: Iterable[str], committed: FetchedOffsets) -> None:
+def _check_read(group: ApplicationGroup, topics: Iterable[str], committed: FetchedOffsets) -> None:
     # A topic with committed offsets counts, too: a group that was a classic one keeps its offsets, and the topology may
     # have changed since.
     known = {*group.read_topics, *(key.topic for key in committed)}
     strange = sorted(set(topics) - known)
     if strange:
         raise ConfigurationError(
-            f"topics: the streams group {group.group_id} does not read {', '.join(strange)};"
+            f"topics: the {group.kind} {group.group_id} does not read {', '.join(strange)};"
             f" it reads {', '.join(sorted(known)) or 'no topics'}"
         )
 
@@ -142,26 +150,30 @@ async def _existing(ask: Asking, wanted: NewOffsets) -> NewOffsets:
 # ------------------------------------------------------------------------------------------ internal topics
 
 
-async def delete_internal_topics(ask: Asking, group_id: str, topics: Iterable[str] | None) -> Results[str, None]:
-    """Delete internal topics of a streams group without members.
+async def delete_internal_topics(
+    ask: Asking, group_id: str, topics: Iterable[str] | None, topology: GivenTopology | None
+) -> Results[str, None]:
+    """Delete internal topics of a group without members.
 
     Args:
         ask: Asks the brokers.
         group_id: The group.
         topics: Names of internal topics; None for all.
+        topology: The topology of a classic group; None for a streams group.
 
     Raises:
         NonEmptyGroupError: The group has members.
-        ConfigurationError: One of the topics is not an internal topic of the group.
+        ConfigurationError: One of the topics is not an internal topic of the group, or the topology cannot be that of
+            the group.
         KafkaGroupsError: The coordinator refused the group.
     """
-    group = await without_members(ask, group_id)
+    group = await group_or_forgotten(ask, group_id, topology)
     names = group.internal_topics if topics is None else tuple(topics)
     # KIP-1071, "Command-line tools": only internal topics of the group may be named.
     strange = sorted(set(names) - set(group.internal_topics))
     if strange:
         raise ConfigurationError(
-            f"topics: {', '.join(strange)} is not an internal topic of the streams group {group_id};"
+            f"topics: {', '.join(strange)} is not an internal topic of the {group.kind} {group_id};"
             f" those are {', '.join(group.internal_topics) or 'none'}"
         )
     return await delete_topics(ask, names)

@@ -4,25 +4,19 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from attrs import evolve
-
 from kafka_groups.admin.rules.classic_streams.classic_groups import (
     DecodedClassicGroup,
     DecodedClassicMember,
-    classic_groups,
 )
 from kafka_groups.admin.rules.classic_streams.classic_values import (
     ClassicStreamsGroupDescription,
     ClassicStreamsGroupMember,
 )
-from kafka_groups.admin.rules.streams_offsets import known_lags, offsets_of_groups
-from kafka_groups.client.calls.questions import Asking
-from kafka_groups.client.calls.results import Results
 from kafka_groups.protocol.consumer_protocol import NO_GENERATION
 from kafka_groups.protocol.streams_user_data.offset_sums import RUNNING_TASK, UNKNOWN_OFFSET_SUM
 from kafka_groups.types import TaskId, TopicPartition
 
-__all__ = ["describe_classic_groups", "described_classic_group"]
+__all__ = ["described_classic_group"]
 
 _SHUTDOWN_REQUESTED: Final = 4
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -30,22 +24,6 @@ _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 _Subtopologies = Mapping[str, str]
 """The sub-topology that reads a topic, by topic."""
-
-
-async def describe_classic_groups(
-    ask: Asking, group_ids: Iterable[str]
-) -> Results[str, ClassicStreamsGroupDescription]:
-    """Ask the coordinators for classic groups, and for the lag of those that exist."""
-    found = await classic_groups(ask, group_ids)
-    described = {group_id: described_classic_group(group) for group_id, group in found.values.items()}
-    offsets = await offsets_of_groups(ask, described, dict.fromkeys(described))
-    values = {
-        group_id: evolve(group, lag=known_lags(offsets.values[group_id]))
-        if group_id in offsets.values
-        else evolve(group, lag_error=offsets.errors[group_id])
-        for group_id, group in described.items()
-    }
-    return Results(values, found.errors)
 
 
 def described_classic_group(group: DecodedClassicGroup) -> ClassicStreamsGroupDescription:

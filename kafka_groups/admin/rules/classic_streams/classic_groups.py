@@ -12,7 +12,7 @@ from attrs import frozen
 
 from kafka_groups.admin.rules.endpoints import parsed_endpoint
 from kafka_groups.admin.rules.groups import types_of_groups
-from kafka_groups.client.calls.questions import COORDINATORS, Answer, Asking, Question, told
+from kafka_groups.client.calls.questions import COORDINATORS, Answer, Asking, Question, gathered
 from kafka_groups.client.calls.results import Results
 from kafka_groups.errors import (
     GroupIdNotFoundError,
@@ -20,10 +20,12 @@ from kafka_groups.errors import (
     KafkaGroupsError,
     MemberDataError,
     MemberDataProblem,
+    error_for,
 )
 from kafka_groups.errors.texts import counted, sentences
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
@@ -39,13 +41,21 @@ from kafka_groups.protocol.streams_user_data.subscription_info import (
 from kafka_groups.protocol.streams_user_data.versions import LATEST_VERSION
 from kafka_groups.types import TaskId, TopicPartition
 
-__all__ = ["EMPTY", "DecodedClassicGroup", "DecodedClassicMember", "classic_groups", "read_classic_group"]
+__all__ = [
+    "EMPTY",
+    "DecodedClassicGroup",
+    "DecodedClassicMember",
+    "classic_groups",
+    "read_classic_group",
+    "shown_classic_groups",
+]
 
 EMPTY: Final = "Empty"
 """The state of a group without members."""
 
 _STABLE: Final = "Stable"
 _DEAD: Final = "Dead"
+_OTHER_TYPES: Final = frozenset({"consumer", "share", "streams"})
 _CONSUMERS: Final = "consumer"
 _STREAMS: Final = "stream"
 _NO_TYPE: Final = ""
@@ -132,34 +142,52 @@ async def classic_groups(ask: Asking, group_ids: Iterable[str]) -> Results[str, 
         members are not of a streams application; `IllegalStateError` while it rebalances; `MemberDataError` if the data
         of a member cannot be read.
     """
+    shown = await shown_classic_groups(ask, group_ids)
+    read = gathered({group_id: _read_or_error(group) for group_id, group in shown.values.items()})
+    return Results(read.values, {**shown.errors, **read.errors})
+
+
+async def shown_classic_groups(ask: Asking, group_ids: Iterable[str]) -> Results[str, DescribeGroupsResponseGroup]:
+    """Ask the coordinators for classic groups that may be of streams applications, in any state.
+
+    Returns:
+        What DescribeGroups shows, or an error for each id: `GroupIdNotFoundError` if there is no classic group of that
+        name, or its members are not of a streams application.
+    """
     keys = tuple(dict.fromkeys(group_ids))
     question = Question("describe the classic group", ApiKey.DESCRIBE_GROUPS, keys, _request, _answers, COORDINATORS)
-    return await _with_types(ask, await ask(question))
+    shown = await _with_types(ask, await ask(question))
+    found = gathered(
+        {key: group if _may_be_of_streams(group) else _of_others(group) for key, group in shown.values.items()}
+    )
+    return Results(found.values, {**shown.errors, **found.errors})
 
 
 def _request(keys: Sequence[str], _version: int) -> DescribeGroupsRequest:
     return DescribeGroupsRequest(groups=tuple(keys))
 
 
-def _answers(_keys: Sequence[str], response: DescribeGroupsResponse) -> Mapping[str, Answer[DecodedClassicGroup]]:
+def _answers(
+    _keys: Sequence[str], response: DescribeGroupsResponse
+) -> Mapping[str, Answer[DescribeGroupsResponseGroup]]:
     return {group.group_id: _answer(group) for group in response.groups}
 
 
-def _answer(group: DescribeGroupsResponseGroup) -> DecodedClassicGroup | KafkaGroupsError:
-    error = told(group.error_code, group.error_message, None)
-    if error is not None:
-        return error
-    try:
-        return read_classic_group(group)
-    except KafkaGroupsError as refused:
-        return refused
+def _answer(group: DescribeGroupsResponseGroup) -> DescribeGroupsResponseGroup | KafkaGroupsError:
+    if group.error_code is not ErrorCode.NONE:
+        return error_for(group.error_code, group.error_message or group.error_code.name)
+    if group.group_state == _DEAD:  # before version 6, this is the answer that there is no such group
+        return GroupIdNotFoundError(f"There is no classic group {group.group_id}.")
+    return group
 
 
-async def _with_types(ask: Asking, found: Results[str, DecodedClassicGroup]) -> Results[str, DecodedClassicGroup]:
+async def _with_types(
+    ask: Asking, found: Results[str, DescribeGroupsResponseGroup]
+) -> Results[str, DescribeGroupsResponseGroup]:
     """Name the type of groups that exist and are not classic ones."""
     missing = [key for key, error in found.errors.items() if isinstance(error, GroupIdNotFoundError)]
     types = await types_of_groups(ask) if missing else {}
-    others = {key: _of_another_type(key, types[key]) for key in missing if types.get(key, "classic") != "classic"}
+    others = {key: _of_another_type(key, types[key]) for key in missing if types.get(key) in _OTHER_TYPES}
     return Results(found.values, {**found.errors, **others})
 
 
@@ -167,20 +195,30 @@ def _of_another_type(group_id: str, group_type: str) -> GroupIdNotFoundError:
     return GroupIdNotFoundError(f"The group {group_id} is a {group_type} group and not a classic group.")
 
 
+def _may_be_of_streams(group: DescribeGroupsResponseGroup) -> bool:
+    # Only a stable group has a protocol. One without members, or that rebalances, may be of any consumers.
+    has_type = group.protocol_type == _CONSUMERS or (group.group_state == EMPTY and group.protocol_type == _NO_TYPE)
+    return has_type and (group.group_state != _STABLE or group.protocol_data == _STREAMS)
+
+
+def _of_others(group: DescribeGroupsResponseGroup) -> GroupIdNotFoundError:
+    protocol = f" and the protocol '{group.protocol_data}'" if group.protocol_data else ""
+    return GroupIdNotFoundError(
+        f"The group {group.group_id} is a classic group with the protocol type '{group.protocol_type}'{protocol}. That "
+        f"of a streams application has the protocol type '{_CONSUMERS}' and the protocol '{_STREAMS}'."
+    )
+
+
 # ------------------------------------------------------------------------------------------------ what is read
 
 
 def read_classic_group(group: DescribeGroupsResponseGroup) -> DecodedClassicGroup:
-    """Read a group of a response that has no error.
+    """Read what the members of a streams application have sent.
 
     Raises:
-        GroupIdNotFoundError: There is no such group, or it is not of a streams application.
-        IllegalStateError: It rebalances, so that brokers show no subscriptions.
+        IllegalStateError: The group rebalances, so that brokers show no subscriptions.
         MemberDataError: The data of a member is missing or cannot be read.
     """
-    if group.group_state == _DEAD:  # before version 6, this is the answer that there is no such group
-        raise GroupIdNotFoundError(f"There is no classic group {group.group_id}.")
-    _check_kind(group)
     if group.group_state not in (_STABLE, EMPTY):
         raise IllegalStateError(
             f"The classic group {group.group_id} is {group.group_state} (protocol type '{group.protocol_type}', "
@@ -191,17 +229,11 @@ def read_classic_group(group: DescribeGroupsResponseGroup) -> DecodedClassicGrou
     return DecodedClassicGroup(group_id=group.group_id, state=group.group_state, members=members)
 
 
-def _check_kind(group: DescribeGroupsResponseGroup) -> None:
-    # Only a stable group has a protocol. One without members, or that rebalances, may be of any consumers.
-    is_stable = group.group_state == _STABLE
-    types = (_CONSUMERS,) if group.group_state != EMPTY else (_CONSUMERS, _NO_TYPE)
-    if group.protocol_type in types and (not is_stable or group.protocol_data == _STREAMS):
-        return
-    protocol = f" and the protocol '{group.protocol_data}'" if group.protocol_data else ""
-    raise GroupIdNotFoundError(
-        f"The group {group.group_id} is a classic group with the protocol type '{group.protocol_type}'{protocol}. That "
-        f"of a streams application has the protocol type '{_CONSUMERS}' and the protocol '{_STREAMS}'."
-    )
+def _read_or_error(group: DescribeGroupsResponseGroup) -> DecodedClassicGroup | KafkaGroupsError:
+    try:
+        return read_classic_group(group)
+    except KafkaGroupsError as error:
+        return error
 
 
 def _member(group: DescribeGroupsResponseGroup, member: DescribeGroupsResponseMember) -> DecodedClassicMember:

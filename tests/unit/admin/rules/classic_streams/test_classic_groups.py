@@ -1,13 +1,24 @@
 """Classic groups in the answers of brokers: those of streams applications are read, others are refused by name."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from kafka_groups.admin.rules.classic_streams.classic_groups import DecodedClassicGroup, read_classic_group
+from kafka_groups.admin.rules.classic_streams.classic_groups import (
+    DecodedClassicGroup,
+    read_classic_group,
+    shown_classic_groups,
+)
+from kafka_groups.client.calls.questions import Question, gathered
+from kafka_groups.client.calls.results import Results
 from kafka_groups.errors import GroupIdNotFoundError, IllegalStateError, MemberDataError, MemberDataProblem
+from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.consumer_protocol import ConsumerProtocolAssignment
 from kafka_groups.protocol.member_data import INT32
+from kafka_groups.protocol.messages.describe_groups import DescribeGroupsResponse, DescribeGroupsResponseGroup
+from kafka_groups.protocol.messages.list_groups import ListedGroup, ListGroupsResponse
+from kafka_groups.protocol.messages.metadata import MetadataResponse, MetadataResponseBroker
 from kafka_groups.protocol.streams_user_data.assignment_info import AssignmentInfo
 from kafka_groups.protocol.streams_user_data.subscription_info import SubscriptionInfo
 from kafka_groups.types import TaskId, TopicPartition
@@ -42,48 +53,17 @@ def test_what_java_has_sent_is_read() -> None:
     assert found.standby_tasks == {TaskId("1", 1)}
 
 
-@pytest.mark.parametrize("kind", ["consumer", ""])
-def test_a_group_without_members_may_be_of_any_consumers(kind: str) -> None:
-    shown = shown_group(group_state="Empty", protocol_type=kind, protocol_data="")
+def test_a_group_without_members_is_read_as_such() -> None:
+    shown = shown_group(group_state="Empty", protocol_data="")
     assert read_classic_group(shown) == DecodedClassicGroup(group_id="app", state="Empty")
 
 
-REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
-    "dead": ({"group_state": "Dead"}, GroupIdNotFoundError, "There is no classic group app."),
-    "consumers": (
-        {"protocol_data": "range"},
-        GroupIdNotFoundError,
-        "classic group with the protocol type 'consumer' and the protocol 'range'",
-    ),
-    "connect": ({"protocol_type": "connect"}, GroupIdNotFoundError, "type 'connect' and the protocol 'stream'"),
-    "connect, empty": (
-        {"group_state": "Empty", "protocol_type": "connect", "protocol_data": ""},
-        GroupIdNotFoundError,
-        "with the protocol type 'connect'. That",
-    ),
-    "connect, joining": (
-        {"group_state": "PreparingRebalance", "protocol_type": "connect", "protocol_data": ""},
-        GroupIdNotFoundError,
-        "with the protocol type 'connect'. That",
-    ),
-    "joining": (
-        {"group_state": "PreparingRebalance", "protocol_data": ""},
-        IllegalStateError,
-        "app is PreparingRebalance (protocol type 'consumer', 1 member).",
-    ),
-    "syncing": (
-        {"group_state": "CompletingRebalance", "protocol_data": ""}, IllegalStateError, "app is CompletingRebalance"
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_other_groups_are_refused_with_their_state_and_protocol(case: str) -> None:
-    fields, kind, text = REFUSED[case]
-    with pytest.raises(kind) as caught:
-        read_classic_group(shown_group(shown_member(member_metadata=b"", member_assignment=b""), **fields))
-    assert type(caught.value) is kind
-    assert text in str(caught.value)
+@pytest.mark.parametrize("state", ["PreparingRebalance", "CompletingRebalance"])
+def test_a_group_that_rebalances_shows_nothing_of_its_members(state: str) -> None:
+    member = shown_member(member_metadata=b"", member_assignment=b"")
+    with pytest.raises(IllegalStateError) as caught:
+        read_classic_group(shown_group(member, group_state=state, protocol_data=""))
+    assert f"app is {state} (protocol type 'consumer', 1 member). Brokers show" in str(caught.value)
 
 
 FUTURE = INT32.pack(12) + INT32.pack(12)
@@ -121,3 +101,54 @@ def test_data_that_cannot_be_read_is_an_error_that_names_the_member(case: str) -
     start = "The classic group app (Stable, protocol 'stream') has the member m-2 of the client c, whose data"
     assert str(caught.value).startswith(start)
     assert text in str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------------ the question
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "dead, and listed": (
+        {"group_state": "Dead", "protocol_type": ""}, "The group app is a consumer group and not a classic group."
+    ),
+    "consumers": (
+        {"protocol_data": "range"},
+        "The group app is a classic group with the protocol type 'consumer' and the protocol 'range'. That of a",
+    ),
+    "connect": ({"protocol_type": "connect"}, "type 'connect' and the protocol 'stream'"),
+    "connect, empty": (
+        {"group_state": "Empty", "protocol_type": "connect", "protocol_data": ""}, "with the protocol type 'connect'. T"
+    ),
+    "connect, joining": (
+        {"group_state": "PreparingRebalance", "protocol_type": "connect", "protocol_data": ""},
+        "with the protocol type 'connect'. That",
+    ),
+    "joining, of no type": (
+        {"group_state": "PreparingRebalance", "protocol_type": "", "protocol_data": ""}, "with the protocol type ''. T"
+    ),
+}  # fmt: skip
+
+
+def asked(**fields: Any) -> Results[str, DescribeGroupsResponseGroup]:
+    """What is found out about a group that brokers show like this. Those of 3.7 do not tell types."""
+    answered = DescribeGroupsResponse(groups=(shown_group(**fields),))
+    listed = ListGroupsResponse(groups=(ListedGroup(group_id="app", protocol_type="consumer"),))
+    brokers = MetadataResponse(brokers=(MetadataResponseBroker(node_id=1, host="h", port=9),))
+    answers = {ApiKey.DESCRIBE_GROUPS: answered, ApiKey.LIST_GROUPS: listed, ApiKey.METADATA: brokers}
+
+    async def ask(question: Question[Any, Any]) -> Results[Any, Any]:
+        return gathered(question.read(question.keys, answers[question.api]))
+
+    return asyncio.run(shown_classic_groups(ask, ["app"]))
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_other_groups_are_refused_with_their_protocol(case: str) -> None:
+    fields, text = REFUSED[case]
+    error = asked(**fields).errors["app"]
+    assert type(error) is GroupIdNotFoundError
+    assert text in str(error)
+
+
+@pytest.mark.parametrize(("state", "kind"), [("Empty", "consumer"), ("Empty", ""), ("PreparingRebalance", "consumer")])
+def test_a_group_that_has_no_protocol_now_may_be_of_any_consumers(state: str, kind: str) -> None:
+    fields = {"group_state": state, "protocol_type": kind, "protocol_data": ""}
+    assert asked(**fields).values == {"app": shown_group(**fields)}
