@@ -260,6 +260,7 @@ class StreamsGroupCalls(TransactionCalls):
         Args:
             group_id: The group.
             topics: Names of internal topics; None for all. `StreamsGroupDescription.internal_topics` has their names.
+                Those of a classic group that do not exist are left out.
             topology: The topology of the application, if this is a classic group: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 

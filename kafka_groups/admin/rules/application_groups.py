@@ -63,6 +63,11 @@ class ApplicationGroup:
     read_topics: tuple[str, ...]
     internal_topics: tuple[str, ...]
 
+    @property
+    def is_streams_group(self) -> bool:
+        """True if the brokers keep the topology."""
+        return self.kind == _STREAMS
+
 
 async def application_groups(
     ask: Asking, group_ids: Iterable[str], topology: GivenTopology | None
@@ -224,7 +229,7 @@ async def fitting_groups(ask: Asking, groups: Results[str, ApplicationGroup]) ->
     Of a classic group without members, brokers only tell the committed offsets. If they are all of other topics than
     the topology reads, the group or the topology is probably a wrong one.
     """
-    classic = [key for key, group in groups.values.items() if group.kind == _CLASSIC]
+    classic = [key for key, group in groups.values.items() if not group.is_streams_group]
     committed = await ask(fetch_all_question(classic)) if classic else Results[str, FetchedOffsets]()
     strange = {
         key: _other_topology(groups[key], topics)

@@ -16,7 +16,7 @@ from kafka_groups.admin.rules.topics import delete_topics, partitions_of_topics
 from kafka_groups.client.calls.partition_offsets import EARLIEST, LATEST, offsets_at, offsets_at_or_ends
 from kafka_groups.client.calls.questions import Asking, gathered
 from kafka_groups.client.calls.results import Results
-from kafka_groups.errors import ConfigurationError, IllegalStateError, KafkaGroupsError
+from kafka_groups.errors import ConfigurationError, IllegalStateError, KafkaGroupsError, UnknownTopicOrPartitionError
 from kafka_groups.types import TopicPartition
 
 __all__ = ["delete_internal_topics", "reset_streams_offsets"]
@@ -158,7 +158,7 @@ async def delete_internal_topics(
     Args:
         ask: Asks the brokers.
         group_id: The group.
-        topics: Names of internal topics; None for all.
+        topics: Names of internal topics; None for all, of a classic group for those that exist.
         topology: The topology of a classic group; None for a streams group.
 
     Raises:
@@ -168,7 +168,7 @@ async def delete_internal_topics(
         KafkaGroupsError: The coordinator refused the group.
     """
     group = await group_or_forgotten(ask, group_id, topology)
-    names = group.internal_topics if topics is None else tuple(topics)
+    names = await _all_internal_topics(ask, group) if topics is None else tuple(topics)
     # KIP-1071, "Command-line tools": only internal topics of the group may be named.
     strange = sorted(set(names) - set(group.internal_topics))
     if strange:
@@ -177,3 +177,14 @@ async def delete_internal_topics(
             f" those are {', '.join(group.internal_topics) or 'none'}"
         )
     return await delete_topics(ask, names)
+
+
+async def _all_internal_topics(ask: Asking, group: ApplicationGroup) -> tuple[str, ...]:
+    # The coordinator of a streams group has created all topics. A topology that is given may have some that nobody has
+    # created yet, and a second reset finds what the first has left.
+    if group.is_streams_group:
+        return group.internal_topics
+    errors = (await partitions_of_topics(ask, group.internal_topics)).errors
+    return tuple(
+        name for name in group.internal_topics if not isinstance(errors.get(name), UnknownTopicOrPartitionError)
+    )

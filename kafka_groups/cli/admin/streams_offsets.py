@@ -1,7 +1,7 @@
-"""`kafka-groups streams offsets`: how far streams groups are."""
+"""`kafka-groups streams offsets`: how far the groups of streams applications are."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -9,8 +9,12 @@ from kafka_groups.admin import KafkaAdmin, Results, StreamsGroupOffset
 from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting, report
 from kafka_groups.cli.admin.reset_options import ResetOptions, reset_options
 from kafka_groups.cli.admin.topic_options import chosen_topics, topic_options, topic_partitions
+from kafka_groups.cli.admin.topology_option import internal_topics, source_topics, topology_option
 from kafka_groups.cli.key_value import refuse_repeated
 from kafka_groups.types import TopicPartition
+
+if TYPE_CHECKING:
+    from kafka_groups.streams import Topology
 
 __all__ = ["offsets"]
 
@@ -21,19 +25,23 @@ _NO_TOPICS = "has no input topics"
 
 @click.group()
 def offsets() -> None:
-    """Show, move and delete the committed offsets of a streams group."""
+    """Show, move and delete the committed offsets of a streams group.
+
+    They can also be those of an application with group.protocol=classic: say with --topology which it is.
+    """
 
 
 @offsets.command("list")
 @click.argument("group")
+@topology_option
 @connecting
-def list_offsets(connection: BrokerChoice, group: str) -> None:
+def list_offsets(connection: BrokerChoice, group: str, topology: "Topology | None") -> None:
     """Print the committed offset and lag of GROUP in each partition that it reads.
 
     The exit status is 1 if a partition could not be described.
     """
     with connected(connection) as admin:
-        found = admin.describe_streams_group_offsets([group])[group]
+        found = admin.describe_streams_group_offsets([group], topology=topology)[group]
     report(found, _described, nothing=f"{group}: {_NO_TOPICS}")
 
 
@@ -45,8 +53,9 @@ def _described(partition: TopicPartition, offset: StreamsGroupOffset) -> str:
 @offsets.command()
 @click.argument("group")
 @click.argument("given", metavar="TOPIC:PARTITION=OFFSET...", nargs=-1, required=True)
+@topology_option
 @connecting
-def alter(connection: BrokerChoice, group: str, given: tuple[str, ...]) -> None:
+def alter(connection: BrokerChoice, group: str, given: tuple[str, ...], topology: "Topology | None") -> None:
     """Set committed offsets of GROUP, which must have no members.
 
     The exit status is 1 if an offset was not set.
@@ -55,7 +64,7 @@ def alter(connection: BrokerChoice, group: str, given: tuple[str, ...]) -> None:
     refuse_repeated([str(partition) for partition, _ in pairs], "TOPIC:PARTITION=OFFSET...")
     wanted = dict(pairs)
     with connected(connection) as admin:
-        done = admin.alter_streams_group_offsets(group, wanted)
+        done = admin.alter_streams_group_offsets(group, wanted, topology=topology)
     report(done, lambda partition, _none: f"{partition} offset={wanted[partition]}")
 
 
@@ -70,8 +79,9 @@ def _offset(text: str) -> tuple[TopicPartition, int]:
 @offsets.command()
 @click.argument("group")
 @reset_options
+@topology_option
 @connecting
-def reset(connection: BrokerChoice, group: str, **given: Any) -> None:
+def reset(connection: BrokerChoice, group: str, topology: "Topology | None", **given: Any) -> None:
     """Move the committed offsets of GROUP, which must have no members.
 
     Say where to with exactly one of the options --to-earliest to --from-file, which topics with --all-input-topics or
@@ -85,20 +95,25 @@ def reset(connection: BrokerChoice, group: str, **given: Any) -> None:
     """
     options = ResetOptions.read(given)
     with connected(connection) as admin:
-        _check_internal_topics(admin, group, options.internal_topics)
+        _check_internal_topics(admin, group, topology, options.internal_topics)
         moved = admin.reset_streams_group_offsets(
-            group, options.to, options.topics, shift_by=options.shift_by, dry_run=options.is_dry_run
+            group,
+            options.to,
+            options.topics,
+            shift_by=options.shift_by,
+            dry_run=options.is_dry_run,
+            topology=topology,
         )
         if not moved.values and not moved.errors:
             raise click.ClickException(f"{group}: {_NO_TOPICS}")
         report(moved, _exported if options.exports else lambda partition, offset: f"{partition} offset={offset}")
-        deleted = _without_topics(admin, group, options)
+        deleted = _without_topics(admin, group, topology, options)
     report(deleted, lambda name, _none: f"{name}: deleted")
 
 
-def _check_internal_topics(admin: KafkaAdmin, group: str, names: Iterable[str]) -> None:
+def _check_internal_topics(admin: KafkaAdmin, group: str, topology: "Topology | None", names: Iterable[str]) -> None:
     """Find a wrong name before the group is moved."""
-    known = admin.describe_streams_groups([group])[group].internal_topics if names else ()
+    known = internal_topics(admin, group, topology) if names else ()
     for name in names:
         if name not in known:
             raise click.ClickException(
@@ -110,19 +125,29 @@ def _exported(partition: TopicPartition, offset: int) -> str:
     return f"{partition.topic},{partition.partition},{offset}"
 
 
-def _without_topics(admin: KafkaAdmin, group: str, options: ResetOptions) -> Results[str, None]:
+def _without_topics(
+    admin: KafkaAdmin, group: str, topology: "Topology | None", options: ResetOptions
+) -> Results[str, None]:
     if options.deletes_all_internal_topics:
-        return admin.delete_streams_group_internal_topics(group)
+        return admin.delete_streams_group_internal_topics(group, topology=topology)
     if options.internal_topics:
-        return admin.delete_streams_group_internal_topics(group, options.internal_topics)
+        return admin.delete_streams_group_internal_topics(group, options.internal_topics, topology=topology)
     return Results()
 
 
 @offsets.command()
 @click.argument("group")
 @topic_options
+@topology_option
 @connecting
-def delete(connection: BrokerChoice, group: str, input_topics: tuple[str, ...], *, all_input_topics: bool) -> None:
+def delete(
+    connection: BrokerChoice,
+    group: str,
+    input_topics: tuple[str, ...],
+    topology: "Topology | None",
+    *,
+    all_input_topics: bool,
+) -> None:
     """Make GROUP forget its committed offsets of topics that it does not read at the moment.
 
     The exit status is 1 if an offset was not deleted.
@@ -130,8 +155,8 @@ def delete(connection: BrokerChoice, group: str, input_topics: tuple[str, ...], 
     topics: Iterable[str | TopicPartition] | None = chosen_topics(input_topics, all_input_topics=all_input_topics)
     with connected(connection) as admin:
         if topics is None:
-            topics = admin.describe_streams_groups([group])[group].input_topics
+            topics = source_topics(admin, group, topology)
             if not topics:
                 raise click.ClickException(f"{group}: {_NO_TOPICS}")
-        deleted = admin.delete_streams_group_offsets(group, topics)
+        deleted = admin.delete_streams_group_offsets(group, topics, topology=topology)
     report(deleted, lambda partition, _none: f"{partition}: deleted")

@@ -71,10 +71,12 @@ def claim(folder: Path, application_id: str, fingerprint: str, *, may_change: bo
     if found is None:
         write_json(folder / _NAME, mine)
         return
+    # Brokers do not keep the topology of a classic group.
+    topology = " --topology MODULE:FUNCTION" if may_change else ""
     remedy = (
         "Use the release and the topology that wrote them, or reset the application: `kafka-groups streams offsets "
-        f"reset {application_id} --to-earliest --all-input-topics --delete-all-internal-topics --execute`, and "
-        f"`rm -r '{folder}'`."
+        f"reset {application_id}{topology} --to-earliest --all-input-topics --delete-all-internal-topics --execute`, "
+        f"and `rm -r '{folder}'`."
     )
     if found.get("format") != FORMAT:
         raise ConfigurationError(

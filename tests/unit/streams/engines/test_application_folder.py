@@ -87,8 +87,9 @@ def test_a_classic_group_takes_another_topology_with_one_warning(
         claim(tmp_path, "mine", "g", may_change=True)
     assert caplog.text.count("has other sub-topologies or topics") == 1
     claim(tmp_path, "mine", "g")
-    with pytest.raises(ConfigurationError, match="are of application 'mine', not of 'theirs'"):
+    with pytest.raises(ConfigurationError, match="are of application 'mine', not of 'theirs'") as caught:
         claim(tmp_path, "theirs", "g", may_change=True)
+    assert "streams offsets reset theirs --topology MODULE:FUNCTION --to-earliest" in str(caught.value)
 
 
 def test_the_fingerprint_of_a_topology_changes_with_it() -> None:
