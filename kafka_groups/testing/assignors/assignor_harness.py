@@ -11,6 +11,8 @@ from kafka_groups.assignment.application.process_ids import ProcessId
 from kafka_groups.assignment.application.registered import Registered
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.errors.texts import counted
+from kafka_groups.protocol.streams_user_data.versions import LATEST_VERSION, OLDEST_VERSION
+from kafka_groups.testing.assignors.classic_rounds import ClassicRounds
 from kafka_groups.testing.assignors.rebalancing import Rebalancing
 from kafka_groups.testing.assignors.results import AssignorStatistics, RebalanceResult
 from kafka_groups.testing.assignors.story import AssignorStory, StoryCall, StoryStep
@@ -23,6 +25,7 @@ __all__ = ["AssignorTest"]
 
 _RECORDS: Final = 100_000
 _RESTORE_RATE: Final = 10_000
+_ASSIGNING: Final = frozenset({"rebalance", "settle"})
 
 
 @define(eq=False, repr=False)
@@ -116,6 +119,36 @@ class AssignorTest:
         return self._application.group.member(name).id
 
     # --------------------------------------------------------------------------------------- what happens
+
+    def on_classic_group(self, *, versions: Mapping[str, int] | None = None) -> None:
+        """Assign from now on as the leader of a classic group does, on brokers of any release.
+
+        Each rebalance then goes through the bytes that members send and read, and takes as many rounds as the group
+        needs: a task that another member has is given up in one round, and taken in the next. `RebalanceResult.rounds`
+        has their number. Call it before the first rebalance.
+
+        Args:
+            versions: The latest version of user data that a process has, by its name: 11 from Kafka Streams 3.2 on,
+                which processes that are not named have, and 3 to 10 for older ones. Members below 11 have no client
+                tags, and those below 7 cannot be told when the next rebalance is due.
+
+        Raises:
+            ConfigurationError: There is no such version.
+            IllegalStateError: Tasks have been assigned already.
+        """
+        known = dict(versions or {})
+        for name, version in known.items():
+            if not OLDEST_VERSION <= version <= LATEST_VERSION:
+                raise ConfigurationError(
+                    f"versions: the user data of process {name!r} cannot have version {version!r}. Use "
+                    f"{OLDEST_VERSION} to {LATEST_VERSION}."
+                )
+        if any(step.method in _ASSIGNING for step in self._steps):
+            raise IllegalStateError(
+                "Tasks have been assigned already. Call on_classic_group before the first rebalance."
+            )
+        self._rebalancing.classic = ClassicRounds(self._application, known)
+        self._note("on_classic_group", versions=(known, {}))
 
     def subtopology(  # noqa: PLR0913 - keywords
         self,

@@ -31,25 +31,37 @@ class ObservedAssignor(TaskAssignor):
         registered: The assignor. A class is instantiated for each assignment.
         state: What it has seen last.
         result: What it has returned last.
+        error: What its `assign` has raised last, or None.
+        callback_error: What its callback has raised last, or None.
     """
 
     registered: Registered
     state: ApplicationState | None = None
     result: TaskAssignment | None = None
+    error: Exception | None = None
+    callback_error: Exception | None = None
     _made: TaskAssignor = field(init=False)
 
     def assign(self, application_state: ApplicationState) -> TaskAssignment:
         """Return what the assignor returns."""
         self.state = application_state
         self._made = self.registered.new_assignor()
-        self.result = self._made.assign(application_state)
+        try:
+            self.result = self._made.assign(application_state)
+        except Exception as error:
+            self.error = error
+            raise
         return self.result
 
     def on_assignment_computed(
         self, assignment: GroupAssignment, subscription: GroupSubscription, error: AssignmentError
     ) -> None:
         """Pass the result on to the assignor."""
-        self._made.on_assignment_computed(assignment, subscription, error)
+        try:
+            self._made.on_assignment_computed(assignment, subscription, error)
+        except Exception as failure:
+            self.callback_error = failure
+            raise
 
     def seen(self) -> tuple[ApplicationState, TaskAssignment]:
         """Return what it has seen and returned last.

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 
+from kafka_groups.admin.rules.streams_leader.group_round import LeadingError
 from kafka_groups.assignment.application.assignor_run import computed
 from kafka_groups.assignment.application.configs import AssignmentConfigs
-from kafka_groups.assignment.application.neutral import ApplicationInput, application_state
-from kafka_groups.assignment.application.outcome import AssignmentOutcome
 from kafka_groups.assignment.application.registered import Registered
 from kafka_groups.assignment.application.task_assignor import TaskAssignmentError
 from kafka_groups.assignment.application.tasks import in_task_order
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.errors.texts import counted, named, sentences
+from kafka_groups.testing.assignors.classic_rounds import ClassicRounds, StoryRound
 from kafka_groups.testing.assignors.failure import AssignorTestError
 from kafka_groups.testing.assignors.observed_assignor import ObservedAssignor, is_same_assignment
 from kafka_groups.testing.assignors.results import AssignorStatistics, ProcessTasks, RebalanceResult
@@ -28,6 +28,23 @@ __all__ = ["Rebalancing"]
 _RETRY: Final = timedelta(seconds=1)
 """The time until a group asks an assignor again that has raised `TaskAssignmentError`."""
 _SHOWN_MOVES: Final = 5
+_MOST_ROUNDS: Final = 20
+"""The rounds of a classic group in which members may join again at once. Two hand a task over."""
+
+
+@frozen
+class _Assigned:
+    """What came of a rebalance.
+
+    Attributes:
+        followup_at: When the next one is due, or None.
+        postponed: The error of an assignor that cannot tell now, or None.
+        rounds: How many rounds it took.
+    """
+
+    followup_at: datetime | None
+    postponed: TaskAssignmentError | None = None
+    rounds: int = 1
 
 
 @define(eq=False)
@@ -39,6 +56,7 @@ class Rebalancing:
         application: The application.
         allow_unassigned: Whether tasks may be active nowhere.
         allow_unrepeatable: Whether the same state may give another assignment.
+        classic: The rounds of the application's classic group; None in a streams group.
         statistics: The metrics so far.
     """
 
@@ -46,6 +64,7 @@ class Rebalancing:
     application: StoryApplication
     allow_unassigned: bool = field(kw_only=True)
     allow_unrepeatable: bool = field(kw_only=True)
+    classic: ClassicRounds | None = field(default=None, init=False)
     statistics: AssignorStatistics = field(factory=AssignorStatistics, init=False)
 
     def check_ready(self) -> None:
@@ -58,6 +77,11 @@ class Rebalancing:
             raise IllegalStateError("No process is in the group. Call join first.")
         if not self.application.subtopologies:
             raise IllegalStateError("The application has no tasks. Call subtopology first.")
+        names = [each for each in self.application.subtopologies if not each.isdecimal()]
+        if self.classic is not None and names:
+            raise IllegalStateError(
+                f"Members of a classic group know sub-topologies by numbers. Give sub-topology {names[0]!r} one."
+            )
 
     def advance(self, seconds: float) -> None:
         """Let time pass."""
@@ -76,14 +100,11 @@ class Rebalancing:
         """
         __tracebackhide__ = True  # pytest shows the line of the test
         before, owners = self._processes(), dict(self.application.owners)
-        try:
-            outcome = self._outcome(self.application.as_input(configs), story)
-        except TaskAssignmentError as error:
-            result = self._result(before, owners, postponed=error, followup_at=self.application.now + _RETRY)
+        if self.classic is None:
+            assigned = self._assign(configs, story)
         else:
-            self.application.carry_out(outcome.group_assignment.members)
-            followup_at = min(outcome.deadlines.values(), default=None)
-            result = self._result(before, owners, followup_at=followup_at)
+            assigned = self._assign_in_rounds(self.classic, configs, story)
+        result = self._result(before, owners, assigned)
         self._count(result)
         return result
 
@@ -106,38 +127,71 @@ class Rebalancing:
 
     # ---------------------------------------------------------------------------------------- running it
 
-    def _outcome(self, given: ApplicationInput, story: AssignorStory) -> AssignmentOutcome:
+    def _assign(self, configs: AssignmentConfigs, story: AssignorStory) -> _Assigned:
+        """Assign as the coordinator of a streams group does: what it computes is what members get."""
         __tracebackhide__ = True  # pytest shows the line of the test
         observed = ObservedAssignor(self.registered)
-        registered = Registered(observed, name=self.registered.name, configs=self.registered.configs)
         try:
-            found = computed(registered, given)
-        except TaskAssignmentError:
-            raise
+            found = computed(self._as_registered(observed), self.application.as_input(configs))
+        except TaskAssignmentError as error:
+            return _Assigned(self.application.now + _RETRY, error)
         except Exception as error:  # the assignor is the user's
             raise self._failure(story, _raised("assign", error)) from error
-        mistakes = [*self._mistakes(observed), *self._unrepeated(observed, registered, given)]
+        self._check(observed, story)
+        self.application.carry_out(found.outcome.group_assignment.members)
+        return _Assigned(min(found.outcome.deadlines.values(), default=None))
+
+    def _assign_in_rounds(self, classic: ClassicRounds, configs: AssignmentConfigs, story: AssignorStory) -> _Assigned:
+        """Assign as the leader of a classic group does, in rounds until no member joins again at once."""
+        __tracebackhide__ = True  # pytest shows the line of the test
+        for rounds in range(1, _MOST_ROUNDS + 1):
+            observed = ObservedAssignor(self.registered)
+            found = self._round(classic, observed, configs, story)
+            if found.error is not None:
+                raise self._failure(story, _raised("assign", found.error.cause)) from found.error.cause
+            postponed = observed.error if isinstance(observed.error, TaskAssignmentError) else None
+            if not found.joins_again or postponed is not None:
+                return _Assigned(found.followup_at, postponed, rounds)
+        text = f"After {counted(_MOST_ROUNDS, 'round')} of the classic group, members still join again at once."
+        raise self._failure(story, AssignorMistake(AssignorRule.SETTLES, text))
+
+    def _round(
+        self, classic: ClassicRounds, observed: ObservedAssignor, configs: AssignmentConfigs, story: AssignorStory
+    ) -> StoryRound:
+        __tracebackhide__ = True  # pytest shows the line of the test
+        try:
+            found = classic.lead(self._as_registered(observed), configs)
+        except LeadingError as error:
+            if observed.result is not None:  # then the result is wrong, and the rules say how
+                self._check(observed, story)
+            cause = observed.error or error
+            raise self._failure(story, _raised("assign", cause)) from cause
+        if observed.result is not None:
+            self._check(observed, story)
+        return found
+
+    def _as_registered(self, observed: ObservedAssignor) -> Registered:
+        return Registered(observed, name=self.registered.name, configs=self.registered.configs)
+
+    def _check(self, observed: ObservedAssignor, story: AssignorStory) -> None:
+        __tracebackhide__ = True  # pytest shows the line of the test
+        mistakes = [*self._mistakes(observed), *self._unrepeated(observed)]
         if mistakes:
             raise self._failure(story, *mistakes)
-        if found.callback_error is not None:
-            raise self._failure(
-                story, _raised("on_assignment_computed", found.callback_error)
-            ) from found.callback_error
-        return found.outcome
+        error = observed.callback_error
+        if error is not None:
+            raise self._failure(story, _raised("on_assignment_computed", error)) from error
 
     def _mistakes(self, observed: ObservedAssignor) -> Iterator[AssignorMistake]:
         state, result = observed.seen()
         return mistakes_of(state, result, self.application.group.names, allow_unassigned=self.allow_unassigned)
 
-    def _unrepeated(
-        self, observed: ObservedAssignor, registered: Registered, given: ApplicationInput
-    ) -> Iterator[AssignorMistake]:
+    def _unrepeated(self, observed: ObservedAssignor) -> Iterator[AssignorMistake]:
         if self.allow_unrepeatable:
             return
-        _, result = observed.seen()
-        again = evolve(given, configs=registered.assignment_configs(given.configs))
+        state, result = observed.seen()
         try:
-            other = self.registered.new_assignor().assign(application_state(again))
+            other = self.registered.new_assignor().assign(state)
             if is_same_assignment(result, other):
                 return
             text = "A second call with the same state returned another assignment"
@@ -166,9 +220,7 @@ class Rebalancing:
         self,
         before: dict[str, ProcessTasks],
         owners: dict[TaskId, str],
-        *,
-        followup_at: datetime | None,
-        postponed: TaskAssignmentError | None = None,
+        assigned: _Assigned,
     ) -> RebalanceResult:
         restoring = list(self.application.restoring())
         after, present = self._processes(), self.application.group.present
@@ -179,8 +231,9 @@ class Rebalancing:
             is_changed=before != after,
             records_to_copy=sum(lag for _, _, lag in restoring),
             restoring_tasks=frozenset(task for process, task, _ in restoring if task in process.active_tasks),
-            followup_at=followup_at,
-            postponed=postponed,
+            followup_at=assigned.followup_at,
+            postponed=assigned.postponed,
+            rounds=assigned.rounds,
         )
 
     def _moves(self, before: dict[TaskId, str]) -> dict[TaskId, tuple[str, str]]:

@@ -52,6 +52,7 @@ class RebalanceResult:
         followup_at: When the next rebalance is due; None if nobody has asked for one.
         postponed: The `TaskAssignmentError` of the assignor; None if it raised none. The tasks of present processes
             are as before then.
+        rounds: How many rounds (generations) of a classic group it took; 1 in a streams group.
     """
 
     processes: Mapping[str, ProcessTasks]
@@ -62,6 +63,7 @@ class RebalanceResult:
     restoring_tasks: frozenset[TaskId]
     followup_at: datetime | None = None
     postponed: TaskAssignmentError | None = field(default=None, eq=False)
+    rounds: int = 1
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {tasks}" for name, tasks in self.processes.items())

@@ -21,6 +21,7 @@ StoryCall = Literal[
     "advance",
     "rebalance",
     "settle",
+    "on_classic_group",
 ]
 """The methods of `AssignorTest` that a story consists of."""
 
