@@ -34,7 +34,7 @@ _MOST_ROUNDS: Final = 20
 
 @frozen
 class _Assigned:
-    """What came of a rebalance.
+    """The outcome of a rebalance.
 
     Attributes:
         followup_at: When the next one is due, or None.
