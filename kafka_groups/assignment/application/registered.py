@@ -1,8 +1,9 @@
 """An assignor as a broker, a plan or an application registers it: under a name, with a configuration."""
 
+import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Self
 
@@ -13,7 +14,7 @@ from kafka_groups.assignment.application.configs import AssignmentConfigs
 from kafka_groups.assignment.application.states import ApplicationState
 from kafka_groups.assignment.application.task_assignor import TaskAssignor
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.errors.texts import named, represented, sentences
+from kafka_groups.errors.texts import named, place_of, represented, sentences
 
 __all__ = ["AssignFunction", "Registered", "import_assignor", "is_application_assignor"]
 
@@ -28,6 +29,13 @@ _KEYS: Final[Mapping[str, str]] = MappingProxyType({
     "rack.aware.assignment.strategy": "rack_aware_assignment_strategy",
 })  # fmt: skip
 """The values of `AssignmentConfigs` that a registration gives, by Kafka's names. Groups and brokers have the others."""
+
+_NOT_OF_PROGRAMS: Final = (
+    f'File "{Path(__file__).parents[2]}',
+    'File "<frozen importlib',
+    f'File "{importlib.__file__}',
+)
+"""The begin of places in this package, and in Python's own code that imports modules."""
 
 # Streams Rebalance Protocol, "Centralized Assignment Configuration": these are configured for the group, so that all
 # assignors and the coordinator have the same values.
@@ -58,11 +66,17 @@ def import_assignor(place: str) -> object:
     if not (module and colon and name):
         raise ConfigurationError(f"'{place}' is not the place of a task assignor. Give module:Class.")
     try:
-        return getattr(import_module(module), name)
+        return getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:  # the module may be anybody's
         text = f"Could not import the task assignor '{place}': {named(error)}"
         remedy = "Check the name, and that Python finds the module (PYTHONPATH)"
-        raise ConfigurationError(sentences(text, remedy)) from error
+        raise ConfigurationError(sentences(text, remedy, _place_in_program(error))) from error
+
+
+def _place_in_program(error: BaseException) -> str:
+    """Return where the program has raised an error; nothing if it was raised by a call of this package."""
+    place = place_of(error)
+    return "" if place.startswith(_NOT_OF_PROGRAMS) else place
 
 
 def is_application_assignor(entry: object) -> bool:
@@ -168,7 +182,7 @@ class Registered:
             made.configure(self.configs)
         except Exception as error:  # the class may be anybody's
             text = f"Could not create or configure the task assignor '{self.name}': {named(error)}"
-            raise ConfigurationError(sentences(text, self._remedy)) from error
+            raise ConfigurationError(sentences(text, self._remedy, _place_in_program(error))) from error
         return made
 
     @property

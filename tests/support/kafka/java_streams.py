@@ -58,6 +58,11 @@ class JavaStreams(JavaProgram):
         """All applications that have not been closed, by name."""
         return dict(_application(word) for word in self.ask("state"))
 
+    def copies(self) -> dict[str, frozenset[str]]:
+        """The standby tasks of all applications that have not been closed, by name."""
+        told = (word.split(":") for word in self.ask("copies"))
+        return {name: frozenset(filter(None, tasks.split(","))) for name, tasks in told}
+
 
 def _application(word: str) -> tuple[str, StreamsApplication]:
     name, state, rebalances, tasks, error = word.split(":")

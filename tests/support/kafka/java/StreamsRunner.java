@@ -29,6 +29,7 @@ import org.apache.kafka.streams.state.Stores;
  * words NAME INPUT OUTPUT KEY=VALUE...   counts the lines that contain each word; the keys of the input are ids of lines
  * close NAME
  * state             prints a line: for each application NAME:STATE:REBALANCES:TASKS:ERROR, the tasks by thread
+ * copies            prints a line: for each application NAME:TASKS, its standby tasks
  * </pre>
  */
 public class StreamsRunner {
@@ -51,6 +52,9 @@ public class StreamsRunner {
             case "open" -> open(words, counting(words[2], words[3]));
             case "words" -> open(words, countingWords(words[2], words[3]));
             case "close" -> RUNNING.remove(words[1]).close(PATIENCE);
+            case "copies" -> System.out.println(
+                    RUNNING.entrySet().stream().map(each -> copies(each.getKey(), each.getValue()))
+                            .sorted().collect(Collectors.joining(" ")));
             default -> System.out.println(
                     RUNNING.entrySet().stream().map(each -> state(each.getKey(), each.getValue()))
                             .sorted().collect(Collectors.joining(" ")));
@@ -112,6 +116,12 @@ public class StreamsRunner {
         });
         RUNNING.put(words[1], streams);
         streams.start();
+    }
+
+    private static String copies(String name, KafkaStreams streams) {
+        return name + ":" + streams.metadataForLocalThreads().stream()
+                .flatMap(thread -> thread.standbyTasks().stream()).map(task -> task.taskId().toString()).sorted()
+                .collect(Collectors.joining(","));
     }
 
     private static String state(String name, KafkaStreams streams) {

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -261,7 +262,23 @@ def test_mistakes_are_told_when_the_application_is_configured(value: object, tex
         chosen(value)
 
 
-def test_a_module_that_ends_the_program_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_a_mistake_in_the_program_is_told_with_its_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for value in (Refusing, f"{__name__}:Refusing"):
+        with pytest.raises(
+            ConfigurationError, match=rf'keys of the application\. File "{__file__}", line \d+, in conf'
+        ):
+            chosen(value)
+    (tmp_path / "unfinished_module.py").write_text("def f():\n    return 1 / 0\nf()\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigurationError, match=r'ZeroDivisionError: .*unfinished_module.py", line 2, in f\.$'):
+        chosen("unfinished_module:f")
+    for other in (Needing, "nowhere:X", f"{__name__}:X"):
+        with pytest.raises(ConfigurationError) as raised:
+            chosen(other)
+        assert "File" not in str(raised.value)
+
+
+def test_a_module_that_ends_the_program_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "ends_the_program.py").write_text("raise SystemExit('no rack')\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ConfigurationError, match=r"Could not import .*: SystemExit: no rack"):
