@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from functools import partial
+from types import MappingProxyType
 from typing import Literal
 
 from attrs import evolve
@@ -23,6 +24,7 @@ from kafka_groups.testing.simulation.streams.instance import Deployment
 from kafka_groups.testing.simulation.streams.simulated_application import StreamsSimulation, simulate_streams
 from kafka_groups.testing.topology_driver.topics import CapturedRecord
 from kafka_groups.testing.topology_driver.topology_test_driver import TopologyTestDriver
+from tests.simulation.applications.drawn_assignor import drawn_assignor
 from tests.simulation.applications.drawn_config import draw_transaction_version, drawn_config
 from tests.simulation.reporting import report_of
 
@@ -101,8 +103,10 @@ def run_counting_world(
     write_event: Callable[[str], object] = lambda _line: None,
     guarantee: Guarantee = "exactly_once_v2",
     default_store: DefaultStore | None = None,
+    *,
     promised: Guarantee | None = None,
     protocol: Literal["streams", "classic"] = "streams",
+    assignor: Mapping[str, object] = MappingProxyType({}),
 ) -> SimulationReport:
     """Run one seed; each event is also written as a line.
 
@@ -113,6 +117,7 @@ def run_counting_world(
         default_store: Where it keeps its stores. None: odd seeds on disk, even ones in memory.
         promised: The guarantee that its results are held against. None: its own.
         protocol: The protocol of its group.
+        assignor: Who assigns the tasks of a classic group, as configuration.
     """
     store: DefaultStore = default_store or ("lmdb" if seed % 2 else "in_memory")
     lines = lines_of(seed)
@@ -126,7 +131,7 @@ def run_counting_world(
         left = simulate_streams(
             build, {"lines": lines}, seed, faults=FAULTS, partitions=PARTITIONS, write_event=write_event,
             application_id="counting", commit_interval_ms=400, poll_ms=400, processing_guarantee=guarantee,
-            default_dsl_store=store, config={**drawn_config(seed), **_GROUPS[protocol]}, watch=watch,
+            default_dsl_store=store, config={**drawn_config(seed), **_GROUPS[protocol], **assignor}, watch=watch,
             settings=_SETTINGS,
             repartition_purge_interval_ms=ENDLESS_MS if guarantee == "at_least_once" else PURGE_MS,
         )  # fmt: skip
@@ -145,7 +150,7 @@ run_counting_world_at_least_once = partial(run_counting_world, guarantee="at_lea
 def run_classic_application(seed: int, write_event: Callable[[str], object] = lambda _line: None) -> SimulationReport:
     """Run one seed in a classic group: exactly once if it is odd."""
     guarantee: Guarantee = "exactly_once_v2" if seed % 2 else "at_least_once"
-    return run_counting_world(seed, write_event, guarantee, protocol="classic")
+    return run_counting_world(seed, write_event, guarantee, protocol="classic", assignor=drawn_assignor(seed))
 
 
 def _wrong_lines(left: StreamsSimulation, lines: list[tuple[str, str, int]]) -> Iterator[str]:
