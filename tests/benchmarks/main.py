@@ -21,6 +21,7 @@ from tests.benchmarks.interruption import ending_at_sigterm
 from tests.benchmarks.kept_state.command import kept_state
 from tests.benchmarks.leading_command import leading
 from tests.benchmarks.output import console, finish, say
+from tests.benchmarks.planning_command import planning
 from tests.benchmarks.spark_command import spark
 from tests.benchmarks.state_command import state
 from tests.benchmarks.streams_command import streams
@@ -64,6 +65,7 @@ main.add_command(guard)
 main.add_command(spark)
 main.add_command(kept_state)
 main.add_command(leading)
+main.add_command(planning)
 main.add_command(state)
 main.add_command(streams)
 main.add_command(topologies)

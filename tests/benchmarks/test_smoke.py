@@ -103,6 +103,18 @@ def test_rounds_of_a_leader_are_measured(tmp_path: Path) -> None:
     assert sizes[2] > sizes[0] > 0 < sizes[1] < sizes[3]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_plans_of_classic_groups_are_measured(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    arguments = ["planning", "--members=20", "--tasks=100", "--rounds=2", f"--json={written}"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    measured = json.loads(written.read_text())["planning"]
+    assert [each["standbys"] for each in measured] == [0, 1]
+    assert all(each["ratio"] > 0 and len(each["plan_s"]) == 2 and each["moves"] > 0 for each in measured)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(60)
 def test_rebalances_and_heartbeats_of_streams_groups_are_measured(tmp_path: Path) -> None:
