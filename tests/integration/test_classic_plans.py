@@ -13,6 +13,7 @@ from kafka_groups.admin import PlannedProcess
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.cli.main import main
 from kafka_groups.streams import StreamsBuilder, Topology, serdes
+from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
 from tests.support.members.planned_application import PATIENCE_S, PlannedApplication, tasks_after
 
@@ -35,39 +36,66 @@ def app(cluster: EmbeddedCluster, tmp_path: Path) -> Iterator[PlannedApplication
     made.end()
 
 
-def carry_out(app: PlannedApplication, rng: random.Random, copies: int) -> int:
+Instance = tuple[str, int]
+"""The language of an instance, and the number of its threads."""
+IN_PYTHON: tuple[Instance, ...] = (("python", 1),)
+IN_BOTH: tuple[Instance, ...] = (("python", 1), ("java", 1), ("java", 2))
+
+
+def start(app: PlannedApplication, instance: Instance, copies: int) -> str:
+    language, threads = instance
+    if language == "python":
+        return app.start(num_standby_replicas=copies)
+    return app.start_java(num_standby_replicas=copies, num_stream_threads=threads)
+
+
+def carry_out(app: PlannedApplication, rng: random.Random, copies: int, kinds: tuple[Instance, ...]) -> int:
     """Plan a random change, make it, and wait until the group has done what the plan says. Return the new copies."""
     leaving = rng.sample(app.processes, rng.randint(0, len(app.processes) - 1))
-    joining = rng.randint(0 if leaving else 1, 2)
+    joining = rng.choices(kinds, k=rng.randint(0 if leaving else 1, 2))
     # The leader's number counts, so a change of it is one of all instances.
     if rng.random() < 0.4:
-        leaving, joining, copies = app.processes, rng.randint(1, 3), 1 - copies
-    before, configs = app.tasks(), {"num.standby.replicas": copies}
-    plan = app.plan_of(leaving, [PlannedProcess()] * joining, configs)
+        leaving, joining, copies = app.processes, rng.choices(kinds, k=rng.randint(1, 3)), 1 - copies
+    before, staying = app.tasks(), set(app.processes).difference(leaving)
+    processes = [PlannedProcess(threads=threads) for _, threads in joining]
+    plan = app.plan_of(leaving, processes, {"num.standby.replicas": copies})
     assert plan.error is None
-    started = [app.start(num_standby_replicas=copies) for _ in range(joining)]
+    names = {f"new-{number}": start(app, each, copies) for number, each in enumerate(joining, 1)}
     for process_id in leaving:
         app.stop(process_id)
-    predicted = tasks_after(before, plan, {f"new-{number}": id_ for number, id_ in enumerate(started, 1)})
+    predicted = tasks_after(before, plan, names)
     wait_until(lambda: app.tasks() == predicted, PATIENCE_S, lambda: (plan.moves, predicted, app.tasks()))
-    assert {each.process_id for each in plan.processes if each.after} == {
-        *(set(app.processes) - set(started)),
-        *(f"new-{number}" for number in range(1, joining + 1)),
-    }
+    assert {each.process_id for each in plan.processes if each.after} == staying.union(names)
     return copies
+
+
+def change_and_change(app: PlannedApplication, changes: int, first: Instance, kinds: tuple[Instance, ...]) -> None:
+    """Start two instances, of which one leads, and make random changes. Without one, a plan is empty."""
+    rng, copies = random.Random(changes), 0
+    for _ in range(2):
+        start(app, first, copies)
+    for _ in range(changes):
+        plan = app.plan_of((), (), {"num.standby.replicas": copies})
+        assert (plan.moves, plan.followups, plan.warnings) == ((), {}, ())
+        copies = carry_out(app, rng, copies, kinds)
 
 
 @pytest.mark.parametrize("changes", [3, pytest.param(10, marks=pytest.mark.long)])
 def test_a_group_does_what_a_plan_predicts(app: PlannedApplication, changes: int) -> None:
-    rng, copies = random.Random(changes), 0
-    for _ in range(2):
-        app.start(num_standby_replicas=copies)
-    for _ in range(changes):
-        plan = app.plan_of((), (), {"num.standby.replicas": copies})
-        described = app.described()
-        assert (plan.moves, plan.followups, plan.warnings) == ((), {}, ())
-        copies = carry_out(app, rng, copies)
-        assert app.described() != described
+    change_and_change(app, changes, IN_PYTHON[0], IN_PYTHON)
+
+
+@pytest.mark.long
+@pytest.mark.real_kafka
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("release", ["4.4.0", "3.9.1"])
+def test_a_group_that_java_leads_does_what_a_plan_predicts(release: str, tmp_path: Path) -> None:
+    with KafkaProcess(release, {name: str(value) for name, value in SETTINGS.items()}) as kafka:
+        app = PlannedApplication(kafka.bootstrap_servers, tmp_path)
+        try:
+            change_and_change(app, 10, ("java", 2), IN_BOTH)
+        finally:
+            app.end()
 
 
 def test_a_plan_changes_nothing(cluster: EmbeddedCluster, app: PlannedApplication) -> None:

@@ -1,5 +1,6 @@
 """An application in a classic group whose instances come and go as plans predict."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,12 +12,15 @@ from kafka_groups.admin import ClassicStreamsGroupDescription, KafkaAdmin, Plann
 from kafka_groups.assignment import AssignedTaskType
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.librdkafka.topics import create_topics
-from kafka_groups.streams import KafkaStreams, StreamsBuilder, Topology, serdes
+from kafka_groups.streams import KafkaStreams, Topology
 from kafka_groups.types import TaskId
 from tests.support.conditions import wait_until
+from tests.support.kafka.java_program import LineProgram, java_command
+from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
+from tests.support.kafka.mixed_topologies import STORE, mixed_topology
 from tests.support.kafka.real_kafka import unique
 
-__all__ = ["PATIENCE_S", "PlannedApplication", "Tasks", "counting", "tasks_after"]
+__all__ = ["PATIENCE_S", "PlannedApplication", "Tasks", "tasks_after"]
 
 PATIENCE_S = 60.0
 PARTITIONS = 4
@@ -24,44 +28,77 @@ Tasks = Counter[tuple[TaskId, AssignedTaskType, str]]
 """Tasks with their roles, and the processes that have them."""
 
 # Ids of processes that a plan makes up come after all others, so those of real processes here do, too.
+_SERDE = "org.apache.kafka.common.serialization.Serdes$StringSerde"
 _FIRST_ID = 2**127 - 2**80
 _KEYS = {
-    "group.protocol": "classic", "session.timeout.ms": 6_000, "heartbeat.interval.ms": 200, "commit.interval.ms": 100,
+    "group.protocol": "classic", "session.timeout.ms": 3_000, "heartbeat.interval.ms": 200, "commit.interval.ms": 100,
 }  # fmt: skip
 
 
-def counting(source: str) -> Topology:
-    """Count words: tasks without state, and tasks with state behind a repartition topic."""
-    builder = StreamsBuilder()
-    words = builder.stream(source, key=serdes.string, value=serdes.string).flat_map_values(str.split)
-    words.group_by(lambda _, word: word, key=serdes.string, value=serdes.string).count(store="counts")
-    return builder.build()
+class _PythonInstance:
+    """An instance in this process."""
+
+    def __init__(self, topology: Topology, keys: Mapping[str, object]) -> None:
+        self._streams = KafkaStreams(topology, {**keys, "default.dsl.store": "lmdb"})
+        self._streams.start()
+
+    def check(self) -> None:
+        """Check that it has no error."""
+        assert self._streams.error is None
+
+    def stop(self) -> None:
+        """Stop it. It leaves the group."""
+        self._streams.close()
+
+
+class _JavaInstance:
+    """An instance in Java (Kafka Streams 4.3.1)."""
+
+    def __init__(self, command: list[str], topics: Iterable[str], keys: Mapping[str, object]) -> None:
+        self._program = LineProgram(command)
+        properties = {
+            **keys,
+            "default.key.serde": _SERDE,
+            "default.value.serde": _SERDE,
+            "auto.offset.reset": "earliest",
+        }
+        self._program.say("open", "words", *topics, *(f"{key}={value}" for key, value in properties.items()))
+
+    def check(self) -> None:
+        """Check that it has no error."""
+        _, _, error = self._program.ask_line("state").strip().partition(":")
+        assert not error
+
+    def stop(self) -> None:
+        """Stop it. It stays in the group until its session ends."""
+        self._program.__exit__(None, None, None)
 
 
 class PlannedApplication:
-    """An application, with instances in this process.
+    """An application that counts words: tasks without state, and tasks with state behind a repartition topic.
 
     Args:
         bootstrap_servers: The brokers.
-        directory: For the ids of processes.
+        directory: For programs, the ids of processes, and state.
     """
 
     def __init__(self, bootstrap_servers: str, directory: Path) -> None:
         self._servers, self._directory = bootstrap_servers, directory
-        self.application_id, self._source = unique("app"), unique("lines")
-        self._instances: dict[str, KafkaStreams] = {}
+        self.application_id, self._source, self._sink = unique("app"), unique("lines"), unique("words")
+        self._instances: dict[str, _PythonInstance | _JavaInstance] = {}
         self._started = 0
-        create_topics({"bootstrap.servers": bootstrap_servers}, {self._source: PARTITIONS})
+        self._java_command: list[str] = []
+        create_topics({"bootstrap.servers": bootstrap_servers}, {self._source: PARTITIONS, self._sink: PARTITIONS})
 
     @property
     def topology(self) -> Topology:
         """Its topology."""
-        return counting(self._source)
+        return mixed_topology("words", self._source, self._sink)
 
     @property
     def changelog(self) -> str:
         """The changelog of its store."""
-        return f"{self.application_id}-counts-changelog"
+        return f"{self.application_id}-{STORE}-changelog"
 
     @property
     def processes(self) -> list[str]:
@@ -69,26 +106,40 @@ class PlannedApplication:
         return list(self._instances)
 
     def start(self, **keys: Any) -> str:
-        """Start an instance, and return the id of its process, which comes after those of all others."""
-        self._started += 1
-        process_id = str(UUID(int=_FIRST_ID + self._started))
-        state_dir = self._directory / process_id
+        """Start an instance in Python, and return the id of its process, which comes after those of all others."""
+        process_id, state_dir = self._new_process()
         folder = state_dir / f"app-{quote(self.application_id, safe='')}"
         folder.mkdir(parents=True)
         (folder / "process-id").write_text(f"{process_id}\n")
-        named = {key.replace("_", "."): value for key, value in keys.items()}
-        instance = KafkaStreams(
-            self.topology,
-            {**_KEYS, "application.id": self.application_id, "bootstrap.servers": self._servers, **named}
-            | {"state.dir": state_dir, "default.dsl.store": "lmdb"},
-        )
-        instance.start()
-        self._instances[process_id] = instance
+        self._instances[process_id] = _PythonInstance(self.topology, self._keys(state_dir, keys))
         return process_id
 
+    def start_java(self, **keys: Any) -> str:
+        """Start an instance in Java, and return the id of its process, which comes after those of all others."""
+        self._java_command = self._java_command or java_command(
+            "MixedInstance", self._directory, streams_classpath_or_skip()
+        )
+        process_id, state_dir = self._new_process()
+        folder = state_dir / self.application_id
+        folder.mkdir(parents=True)
+        (folder / "kafka-streams-process-metadata").write_text(json.dumps({"processId": process_id}))
+        topics = (self._source, self._sink)
+        self._instances[process_id] = _JavaInstance(self._java_command, topics, self._keys(state_dir, keys))
+        return process_id
+
+    def _new_process(self) -> tuple[str, Path]:
+        self._started += 1
+        process_id = str(UUID(int=_FIRST_ID + self._started))
+        return process_id, self._directory / process_id
+
+    def _keys(self, state_dir: Path, keys: Mapping[str, object]) -> dict[str, object]:
+        named = {key.replace("_", "."): value for key, value in keys.items()}
+        own = {"application.id": self.application_id, "bootstrap.servers": self._servers, "state.dir": state_dir}
+        return {**_KEYS, **own, **named}
+
     def stop(self, process_id: str) -> None:
-        """Stop an instance. It leaves the group."""
-        self._instances.pop(process_id).close()
+        """Stop an instance."""
+        self._instances.pop(process_id).stop()
 
     def end(self) -> None:
         """Stop all instances."""
@@ -118,7 +169,7 @@ class PlannedApplication:
 
     def _is_at_rest(self, found: list[ClassicStreamsGroupDescription]) -> bool:
         for each in self._instances.values():
-            assert each.error is None
+            each.check()
         with KafkaAdmin(bootstrap_servers=self._servers) as admin:
             try:
                 found.append(admin.describe_classic_streams_groups([self.application_id])[self.application_id])
