@@ -219,7 +219,9 @@ class LeaderComputation:
         """Wait for a computation, or for its end. Warn if it is slow, and give it up when its time is over."""
         waiting = asyncio.ensure_future(awaited)
         try:
-            if not await self._is_done(waiting, computation.begun_ms + self._times.slow_ms):
+            # With a long session, the limit may come first.
+            is_slow_first = self._times.slow_ms < self._times.limit_ms
+            if is_slow_first and not await self._is_done(waiting, computation.begun_ms + self._times.slow_ms):
                 self._warn(
                     f"The task assignor {name} has not returned for {self._clock.now_ms() - computation.begun_ms} ms. "
                     f"The group waits for it, at most for {self._times.limit_ms} ms (half of max.poll.interval.ms)."

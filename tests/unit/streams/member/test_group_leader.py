@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -11,8 +11,10 @@ import pytest
 from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings
 from kafka_groups.assignment import (
     ApplicationState,
+    AssignedTask,
     HighAvailabilityTaskAssignor,
     KafkaStreamsAssignment,
+    ProcessId,
     Registered,
     TaskAssignment,
     TaskAssignmentError,
@@ -110,6 +112,7 @@ def test_members_run_their_tasks_while_the_assignor_cannot_tell() -> None:
     simulate(program)
 
 
+@pytest.mark.slow
 def test_an_assignor_that_has_not_told_for_ten_rounds_ends_all_members() -> None:
     async def program(world: World) -> None:
         assignor = Switched()
@@ -367,5 +370,65 @@ def test_a_static_leader_that_is_restarted_logs_it_too(caplog: pytest.LogCapture
                 await each.join()
                 await until(lambda: shared(each), each)
             assert len(leads(caplog)) == lives
+
+    simulate(program)
+
+
+class WarmingUp(TaskAssignor):
+    """Leaves all tasks with the process that has them until a deadline, while another one copies their state."""
+
+    def __init__(self, wait_s: float) -> None:
+        self._wait_s = wait_s
+        self.moves_at: datetime | None = None
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        states = application_state.kafka_streams_states(compute_task_lags=False)
+        if len(states) == 1:
+            [self._owner] = states
+            return self._given(application_state, self._owner, None)
+        [copier] = states.keys() - {self._owner}
+        if self.moves_at is None:
+            self.moves_at = application_state.now + timedelta(seconds=self._wait_s)
+        if application_state.now < self.moves_at:
+            return self._given(application_state, self._owner, copier)
+        every = KafkaStreamsAssignment.of(copier, self._active(application_state))
+        return TaskAssignment([every, KafkaStreamsAssignment.of(self._owner)])
+
+    def _active(self, state: ApplicationState) -> list[AssignedTask]:
+        return [AssignedTask.active(task) for task in state.all_tasks]
+
+    def _given(self, state: ApplicationState, owner: ProcessId, copier: ProcessId | None) -> TaskAssignment:
+        given = [KafkaStreamsAssignment.of(owner, self._active(state))]
+        if copier is not None and self.moves_at is not None:
+            copies = [AssignedTask.standby(task) for task, info in state.all_tasks.items() if info.is_stateful]
+            given.append(KafkaStreamsAssignment.of(copier, copies).with_followup_rebalance(self.moves_at))
+        return TaskAssignment(given)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", [6, 11])
+def test_warm_ups_move_once_at_the_deadline_of_the_assignor_and_not_before(
+    version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older(monkeypatch, version)
+
+    async def program(world: World) -> None:
+        assignor = WarmingUp(90)
+        async with led(world, assignor) as first, led(world, assignor) as second:
+            await first.join()
+            await until(lambda: owned(first) == [ALL], first)
+            await second.join()
+            await until(lambda: bool(second.tasks.standby), first, second)
+            assert assignor.moves_at is not None
+            rounds = first.epoch
+            while owned(first) == [ALL]:
+                assert not second.tasks.active
+                assert first.epoch - rounds <= 1
+                await poll(first, second)
+            assert world.simulation.clock.wall_ms() >= assignor.moves_at.timestamp() * 1000
+            await until(lambda: owned(first, second) == [set(), ALL], first, second)
+            for _ in range(1_000):  # and the group is still from then on
+                await poll(first, second)
+            assert first.epoch - rounds <= 3
 
     simulate(program)

@@ -223,6 +223,18 @@ def test_a_slow_assignor_is_a_warning_with_its_time() -> None:
     run(program)
 
 
+def test_it_is_given_up_in_time_also_if_sessions_are_long() -> None:
+    async def program() -> None:
+        gates, warned = Gates(), list[str]()
+        made = leader(BusyAssignors(), times=evolve(SOON, slow_ms=10**6), warn=warned.append)
+        with pytest.raises(LeadingError, match="has not returned within 40 ms"):
+            await made.run("own", ASSIGNOR, gates.function())
+        gates.gates[0].set()
+        assert not warned
+
+    run(program)
+
+
 def test_what_is_given_up_does_not_run_again_in_this_process() -> None:
     async def program() -> None:
         busy, gates = BusyAssignors(), Gates()
