@@ -27,8 +27,9 @@ def test_java_writes_and_reads_what_was_recorded(java: JavaProgram) -> None:
         assert java_reading(java, each.text) == each
 
 
-def test_java_reads_ours(java: JavaProgram) -> None:
-    ours = CommitMetadata(partition_time_ms=2**40, processor_times_ms={"a": 7, "Zürich ✈ 𝄞": -8})
+@pytest.mark.parametrize("times", [{}, {"a": 7, "Zürich ✈ 𝄞": -8}], ids=["plain", "with processors"])
+def test_java_reads_ours(java: JavaProgram, times: dict[str, int]) -> None:
+    ours = CommitMetadata(partition_time_ms=2**40, processor_times_ms=times)
     found = java_reading(java, ours.encode())
     assert found.partition_time_ms == 2**40
     assert {name: time for name, time in found.processor_times_ms.items() if time is not None} == dict(

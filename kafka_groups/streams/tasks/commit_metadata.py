@@ -1,8 +1,9 @@
 """Metadata of committed offsets: the partition's stream time, in the bytes of Kafka Streams.
 
-Members in Java and in Python take over each other's tasks, so the bytes are Java's. The text is Base64 of the version
+Members in Java and in Python take over each other's tasks, so the form is Java's. The text is Base64 of the version
 as a byte and the partition's time as int64. In version 2 the times of processors follow, if there are any: their number
-as int32, and for each the length of its name as int32, its name, and its time as int64.
+as int32, and for each the length of its name as int32, its name, and its time as int64. Without times of processors,
+version 1 is written, which all releases of Kafka Streams read that can share a group.
 """
 
 import base64
@@ -20,7 +21,7 @@ __all__ = ["CommitMetadata", "bounded_metadata", "read_commit_metadata"]
 
 _log = logging.getLogger(__name__)
 
-_VERSION = 2
+_PLAIN, _VERSION = 1, 2
 _MOST_CHARACTERS = 4_096
 _NO_TIME = -1
 _HEAD = struct.Struct(">Bq")
@@ -45,7 +46,10 @@ class CommitMetadata:
 
     def encode(self) -> str:
         """Return the text to commit."""
-        data = _HEAD.pack(_VERSION, self.partition_time_ms) + _encoded(self.processor_times_ms)
+        # Java writes version 2 always (TopicPartitionMetadata.encode). Kafka Streams 3.1 and older ignore that version
+        # (StreamTask.decodeTimestamp), and a task that moves to them would have no time and take late records.
+        version = _VERSION if self.processor_times_ms else _PLAIN
+        data = _HEAD.pack(version, self.partition_time_ms) + _encoded(self.processor_times_ms)
         return base64.b64encode(data).decode("ascii")
 
 
@@ -92,7 +96,7 @@ def read_commit_metadata(text: str | None) -> CommitMetadata:
         return CommitMetadata(problem=_unreadable(written, str(error)))
     # Version 1 has the partition's time only. TopicPartitionMetadata.decode in Kafka also reads both, and ignores later
     # versions with a warning.
-    if version not in (1, _VERSION):
+    if version not in (_PLAIN, _VERSION):
         return CommitMetadata(
             problem=_unreadable(written, f"its version is {version}, and this client supports 1 and 2")
         )
@@ -109,7 +113,7 @@ def _with_processors(written: str, time_ms: int, data: bytes) -> CommitMetadata:
 
 
 def _encoded(times_ms: Mapping[str, int]) -> bytes:
-    # Without times Java writes no bytes after the partition's time (ProcessorMetadata.serialize).
+    # Without times there are no bytes after the partition's time, as in Java (ProcessorMetadata.serialize).
     if not times_ms:
         return b""
     names = ((name.encode(), time_ms) for name, time_ms in sorted(times_ms.items()))

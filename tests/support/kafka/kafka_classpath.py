@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +27,9 @@ LIBS_VARIABLE = "KAFKA_GROUPS_KAFKA_LIBS"
 
 TOOLS_VERSION = "4.3.1"
 """Release of Kafka's command-line tools and of Kafka Streams: 4.4.0 was published without them."""
+
+_OLD_VERSION = "3.9.1"
+"""Release whose libraries for logs and JSON old releases of Kafka Streams run with."""
 
 _ROCKSDB_VERSION = "10.1.3"
 """Release of RocksDB that Kafka Streams of that release has its stores on disk in."""
@@ -76,6 +80,18 @@ def streams_classpath() -> str:
     return f"{kafka_classpath(kafka_jars(TOOLS_VERSION))}:{_jar('kafka-streams')}:{rocksdb}"
 
 
+def older_streams_classpath(release: str) -> str:
+    """All that applications of an older release of Kafka Streams need, with stores in memory.
+
+    Raises:
+        RealKafkaUnavailableError: The jars cannot be had.
+    """
+    others = kafka_jars(_OLD_VERSION)
+    libraries = [jar for name in ("slf4j", "jackson") for jar in sorted(others.glob(f"{name}-*.jar"))]
+    own = [_jar(name, version=release) for name in ("kafka-streams", "kafka-clients")]
+    return ":".join(map(str, [*own, *libraries]))
+
+
 def driver_classpath() -> str:
     """All that Java's TopologyTestDriver needs.
 
@@ -114,6 +130,11 @@ def tools_classpath_or_skip() -> str:
 def streams_classpath_or_skip() -> str:
     """As `streams_classpath`, for tests that also need Java with its compiler; skips them if that is allowed."""
     return _or_skip(streams_classpath, ("java", "javac"))
+
+
+def older_streams_classpath_or_skip(release: str) -> str:
+    """As `older_streams_classpath`, for tests that also need Java with its compiler; skips them if that is allowed."""
+    return _or_skip(partial(older_streams_classpath, release), ("java", "javac"))
 
 
 def driver_classpath_or_skip() -> str:

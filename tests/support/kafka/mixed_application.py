@@ -1,4 +1,4 @@
-"""An application with instances in Java (Kafka Streams 4.3.1) and in Python: its topics, its instances, its results."""
+"""An application with instances in Kafka Streams and in Python: its topics, its instances, its results."""
 
 import multiprocessing
 import struct
@@ -27,7 +27,11 @@ from kafka_groups.streams.tasks.commit_metadata import read_commit_metadata
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 from tests.support.conditions import wait_until
 from tests.support.kafka.java_program import LineProgram, java_command, pairs
-from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
+from tests.support.kafka.kafka_classpath import (
+    TOOLS_VERSION,
+    older_streams_classpath_or_skip,
+    streams_classpath_or_skip,
+)
 from tests.support.kafka.mixed_topologies import (
     STORE,
     Line,
@@ -123,6 +127,8 @@ class MixedApplication:
         guarantee: What it promises.
         on_disk: Whether stores in Python are on disk.
         protocol: The protocol of its group.
+        release: The release of Kafka Streams. Older ones know the kinds `words` and `counts` only.
+        java_guarantee: What the instance in Java promises, by the name that its release has for that.
     """
 
     def __init__(
@@ -134,10 +140,12 @@ class MixedApplication:
         *,
         on_disk: bool = False,
         protocol: Protocol = "streams",
+        release: str = TOOLS_VERSION,
+        java_guarantee: str | None = None,
     ) -> None:
-        self.protocol = protocol
+        self.protocol, self._release = protocol, release
         self.kind, self.servers, self._directory = kind, bootstrap_servers, directory
-        self.guarantee = guarantee
+        self.guarantee, self._java_guarantee = guarantee, java_guarantee or guarantee
         self._state_dir = directory / unique("python-state") if on_disk else None
         self.application_id, self.source, self.sink = unique(kind), unique("lines"), unique("results")
         self.lines: list[Line] = []
@@ -170,17 +178,22 @@ class MixedApplication:
 
     def start_java(self) -> None:
         """Start the instance in Java."""
-        self._command = self._command or java_command("MixedInstance", self._directory, streams_classpath_or_skip())
+        self._command = self._command or self._java_command()
         self._java = LineProgram(self._command)
         properties = {
             "bootstrap_servers": self.servers, "application_id": self.application_id, "group_protocol": self.protocol,
             "state_dir": str(self._directory / unique("state")), "commit_interval_ms": "100",
             "default_key_serde": _SERDE, "default_value_serde": _SERDE, "auto_offset_reset": "earliest",
-            "dsl_store_suppliers_class": _IN_MEMORY, "processing_guarantee": self.guarantee,
+            "dsl_store_suppliers_class": _IN_MEMORY, "processing_guarantee": self._java_guarantee,
         }  # fmt: skip
         if self.protocol == "classic":
             properties |= {name.replace(".", "_"): value for name, value in CLASSIC_TIMES.items()}
         self._java.say("open", self.kind, self.source, self.sink, *pairs(properties))
+
+    def _java_command(self) -> list[str]:
+        if self._release == TOOLS_VERSION:
+            return java_command("MixedInstance", self._directory, streams_classpath_or_skip())
+        return java_command("OlderInstance", self._directory, older_streams_classpath_or_skip(self._release))
 
     def close_java(self) -> None:
         """Close it. It leaves the group."""
@@ -373,7 +386,7 @@ class MixedApplication:
         return {self._row_key(key): result for key, result in rows.items()}
 
     def _row_key(self, row: bytes) -> str:
-        if self.kind == "words":
+        if self.kind in {"words", "counts"}:
             return row.decode()
         if self.kind == "windows":
             start_ms, _ = struct.unpack(">qi", row[-12:])
