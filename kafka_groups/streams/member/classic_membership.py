@@ -48,7 +48,9 @@ def _made(
         settings=settings,
         coordinator=parts.coordinator,
         errors=assembly.errors,
-        surroundings=ClassicSurroundings(parts.positions, assembly.clock.wall_ms, assembly.backoff, dormant),
+        surroundings=ClassicSurroundings(
+            parts.positions, assembly.clock.wall_ms, assembly.backoff, assembly.rng, dormant
+        ),
     )
     asker = QuestionAsker(assembly, config.request_timeout_ms, parts.engine)
     times = LeadingTimes(

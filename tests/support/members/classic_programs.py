@@ -116,7 +116,9 @@ class ClassicProgram:
             settings=SETTINGS,
             coordinator=self.coordinator,
             errors=self.errors,
-            surroundings=ClassicSurroundings(dict, lambda: 10**12 + self.now_ms(), lambda: BackoffTimer(50, 500, rng)),
+            surroundings=ClassicSurroundings(
+                dict, lambda: 10**12 + self.now_ms(), lambda: BackoffTimer(50, 500, rng), rng
+            ),
         )
         self.lanes: Mapping[Lane, deque[_Sent]] = defaultdict(deque)
         self.held = NO_TASKS

@@ -1,5 +1,6 @@
 """The configuration of a member of a classic group, and what it has from its client."""
 
+import random
 from collections.abc import Callable, Mapping
 
 from attrs import field, frozen
@@ -40,10 +41,12 @@ class ClassicSurroundings:
         positions: Returns the positions of the tasks that this member has.
         wall_ms: Returns milliseconds since the epoch.
         backoff: Returns a timer for failures in a row.
+        rng: Source of jitter.
         dormant: The state of tasks that no member of its process has.
     """
 
     positions: Callable[[], Mapping[TaskId, TaskPosition]]
     wall_ms: Callable[[], int]
     backoff: Callable[[], BackoffTimer]
+    rng: random.Random
     dormant: DormantState = field(factory=NoDormantState)

@@ -73,7 +73,7 @@ class ClassicMemberState(OwningMember):
         self._coordinator = coordinator
         self._errors = errors
         self._surroundings = surroundings
-        self._session = ClassicSession(settings.heartbeat_ms, surroundings.backoff())
+        self._session = ClassicSession(settings.heartbeat_ms, surroundings.backoff(), surroundings.rng)
         self._round = ClassicRound(surroundings.backoff(), JoinInquiry(settings.session_ms, settings.heartbeat_ms))
         self._departure = ClassicDeparture(surroundings.backoff())
         self._rounds = RoundLog(errors.events, description.group_id)

@@ -410,7 +410,7 @@ class ClassicMembership(ClassicMemberState):
             self._leave_because_of(error, now_ms)
             return
         self._round.over()
-        self._session.heard(now_ms)
+        self._session.assigned(now_ms)
         self._handle(ClassicMembershipEvent.ASSIGNED)
         if is_error:
             self._note_error(heard.info.error_code, now_ms)

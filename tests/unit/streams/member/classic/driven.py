@@ -105,6 +105,7 @@ class Member:
                 positions=lambda: self.positions,
                 wall_ms=lambda: WALL_MS + self.now_ms,
                 backoff=lambda: BackoffTimer(100, 1000, random.Random(2)),
+                rng=random.Random(3),
                 dormant=dormant or NoDormantState(),
             ),
         )

@@ -414,8 +414,9 @@ def test_a_member_whose_endpoint_is_missing_joins_again_three_times_and_then_pau
         member.events()
         assert len(member.log()) >= 1
     # The fourth round in a row has ended: from now on it waits.
-    assert member.quiet_ms() == SETTINGS.pause_ms
-    member.wait(SETTINGS.pause_ms)
+    member.wait(SETTINGS.pause_ms - 1)
+    member.answer(member.send(ApiKey.HEARTBEAT), HeartbeatResponse())
+    member.wait(1)
     member.round(A, host_maps=hosts(ENDPOINT))
     assert member.quiet_ms() <= HEARTBEAT_MS
     member.log()
@@ -519,6 +520,21 @@ def test_a_shutdown_that_another_member_asked_for_is_told_and_passed_on() -> Non
     assert user_data_in(member.send(ApiKey.JOIN_GROUP)).error_code == 4
 
 
+def test_a_member_heartbeats_more_often_for_two_seconds_after_each_assignment() -> None:
+    member = Member().joined(A)
+    for _ in range(2):
+        since_ms, pauses = member.now_ms, []
+        while member.now_ms < since_ms + 2_000:
+            pauses.append(member.quiet_ms())
+            member.wait(pauses[-1])
+            member.answer(member.send(ApiKey.HEARTBEAT), HeartbeatResponse())
+        assert 5 <= len(pauses) <= 8
+        assert all(250 <= each <= 400 for each in pauses)
+        assert member.quiet_ms() == HEARTBEAT_MS
+        member.rebalance()
+        member.round(A)
+
+
 def test_a_shutdown_is_asked_for_until_the_group_has_heard_it() -> None:
     member = Member().joined(A)
     member.membership.request_shutdown()
@@ -526,8 +542,9 @@ def test_a_shutdown_is_asked_for_until_the_group_has_heard_it() -> None:
     assert user_data_in(joining).error_code == 4
     member.admit(joining)
     member.sync(assignment(inputs_of(A)))  # from a leader that has not read it
-    assert member.quiet_ms() == SETTINGS.pause_ms
-    member.wait(SETTINGS.pause_ms)
+    member.wait(SETTINGS.pause_ms - 1)
+    assert member.requests().keys() == {ApiKey.HEARTBEAT}
+    member.wait(1)
     assert user_data_in(member.send(ApiKey.JOIN_GROUP)).error_code == 4
 
 
