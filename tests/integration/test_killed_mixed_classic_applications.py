@@ -31,7 +31,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("seed", range(metafunc.config.getoption("--kill-seeds")))
 
 
-@pytest.fixture(scope="module", params=["4.0.0", "3.9.1", "3.7.2"])
+@pytest.fixture(scope="module", params=["4.4.0", "4.0.0", "3.9.1", "3.7.2"])
 def kafka(request: pytest.FixtureRequest) -> Iterator[KafkaProcess]:
     with KafkaProcess(request.param, SETTINGS) as running:
         yield running

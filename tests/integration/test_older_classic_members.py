@@ -11,12 +11,18 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.testing.kafka_process import KafkaProcess
+from tests.support.conditions import wait_until
 from tests.support.kafka.mixed_application import AT_LEAST_ONCE, EXACTLY_ONCE, Guarantee, MixedApplication
 from tests.support.kafka.mixed_topologies import expected
+from tests.support.members.described_classic_group import described_members
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(400)]
 
 SETTINGS = {"group.initial.rebalance.delay.ms": "100", "group.min.session.timeout.ms": "1000"}
+VERSIONS = {"2.5.1": 6, "2.8.2": 9, "3.1.2": 10}
+"""The newest user data of each release."""
+
+LATEST, PATIENCE_S = 11, 60.0
 MIXTURES = (
     ("2.5.1", "words", AT_LEAST_ONCE, "at_least_once"),
     ("2.5.1", "counts", EXACTLY_ONCE, "exactly_once"),  # with a producer for each task, which is gone since 4.0
@@ -55,6 +61,7 @@ def test_each_leads_the_other_and_continues_its_work(  # noqa: PLR0917 - fixture
         app.start_java()
         app.wait_until_shared()
         assert _roles(caplog) == {"leads"}
+        _check_versions(app, VERSIONS[release])
         app.close_python()
         app.wait_until_shared()
     app.wait_for_java_store()
@@ -63,13 +70,22 @@ def test_each_leads_the_other_and_continues_its_work(  # noqa: PLR0917 - fixture
         app.start_python()
         app.wait_until_shared()
         assert _roles(caplog) == {"follows"}
+        _check_versions(app, VERSIONS[release])
         app.close_java()
         app.wait_until_shared()
+        _check_versions(app, LATEST)
     app.wait_for_python_store()
     app.wait_for_output()
     app.close_python()
     app.check_committed()
     assert app.changelog() == expected(kind, app.lines)
+
+
+def _check_versions(app: MixedApplication, wanted: int) -> None:
+    """Wait until all members send user data of this version."""
+    wait_until(
+        lambda: {each.version for each in described_members(app.servers, app.application_id)} == {wanted}, PATIENCE_S
+    )
 
 
 def _roles(caplog: pytest.LogCaptureFixture) -> set[str]:

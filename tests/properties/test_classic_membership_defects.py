@@ -114,8 +114,11 @@ IN_RUNS: Mapping[str, Plant] = by_name(
 )
 
 
-def runs() -> Iterator[Callable[[], object]]:
-    for seed in range(8):
+FEW, MANY = 8, 24
+
+
+def runs(seeds: int) -> Iterator[Callable[[], object]]:
+    for seed in range(seeds):
         yield partial(random_runs.test_in_the_end_each_task_has_one_owner_whatever_was_lost, seed)
         yield partial(random_runs.test_no_session_ends_while_commits_leaders_and_closing_tasks_take_long, seed)
 
@@ -131,11 +134,12 @@ def is_found(run: Callable[[], object]) -> bool:
 @pytest.mark.parametrize("name", IN_RUNS)
 def test_random_runs_find_a_defect(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     IN_RUNS[name](monkeypatch)
-    assert any(map(is_found, runs()))
+    # Some are found in one of seven runs only.
+    assert any(map(is_found, runs(MANY)))
 
 
 def test_random_runs_find_nothing_without_a_defect() -> None:
-    assert not any(map(is_found, runs()))
+    assert not any(map(is_found, runs(FEW)))
 
 
 # ------------------------------------------------------------------------------------------ found by a test

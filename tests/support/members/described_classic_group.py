@@ -30,6 +30,7 @@ class DescribedMember:
         active: Its active tasks.
         standby: Its standby tasks.
         sums: What it told of the state of tasks when it joined.
+        version: The version of its user data.
     """
 
     member_id: str
@@ -38,6 +39,7 @@ class DescribedMember:
     active: frozenset[TaskId]
     standby: frozenset[TaskId]
     sums: Mapping[TaskId, int]
+    version: int
 
 
 def described_members(servers: str, group_id: str) -> tuple[DescribedMember, ...]:
@@ -67,4 +69,5 @@ def _member(each: DescribeGroupsResponseMember) -> DescribedMember:
         frozenset(given.active_tasks),
         standby,
         dict(told.task_offset_sums),
+        told.version,
     )
