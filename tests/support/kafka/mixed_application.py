@@ -3,7 +3,7 @@
 import multiprocessing
 import struct
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing.process import BaseProcess
@@ -179,7 +179,15 @@ class MixedApplication:
     def start_java(self) -> None:
         """Start the instance in Java."""
         self._command = self._command or self._java_command()
-        self._java = LineProgram(self._command)
+        self._java = self.new_java(self._command)
+
+    def new_java(self, command: Sequence[str], **more: str) -> LineProgram:
+        """Return another instance in Java, which the caller ends.
+
+        Args:
+            command: Runs `MixedInstance`.
+            **more: Properties of its own, with underscores for dots.
+        """
         properties = {
             "bootstrap_servers": self.servers, "application_id": self.application_id, "group_protocol": self.protocol,
             "state_dir": str(self._directory / unique("state")), "commit_interval_ms": "100",
@@ -188,7 +196,9 @@ class MixedApplication:
         }  # fmt: skip
         if self.protocol == "classic":
             properties |= {name.replace(".", "_"): value for name, value in CLASSIC_TIMES.items()}
-        self._java.say("open", self.kind, self.source, self.sink, *pairs(properties))
+        java = LineProgram(command)
+        java.say("open", self.kind, self.source, self.sink, *pairs(properties | more))
+        return java
 
     def _java_command(self) -> list[str]:
         if self._release == TOOLS_VERSION:
