@@ -290,6 +290,23 @@ def test_an_assignor_that_never_returns_is_given_up_and_the_program_can_end(
     blocked.may_return.set()
 
 
+@pytest.mark.long
+def test_a_process_leads_no_other_round_while_its_assignor_still_runs(
+    servers: str, posts: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    blocked, assignor = Blocked(), Switched()
+    keys = {"max_poll_interval_ms": 4_000}
+    with application(servers, posts, tmp_path, assignor, **keys) as first:
+        wait_until(lambda: has_all(servers, posts), PATIENCE_S, lambda: first.state)
+        assignor.now = blocked
+        with application(servers, posts, tmp_path, assignor, **keys):
+            error_of(first)
+            wait_until(lambda: len(warnings(caplog, "has been running in this process for")) > 1, PATIENCE_S)
+            assert blocked.most == assignor.asked - 1 == 1
+            blocked.may_return.set()
+            wait_until(lambda: has_all(servers, posts), PATIENCE_S, lambda: members(servers, posts))
+
+
 # ------------------------------------------------------------------------------------------ what is only a warning
 
 

@@ -173,7 +173,7 @@ class LeaderComputation:
 
         Raises:
             LeadingError: It has not returned in time.
-            KafkaGroupsError: One that was given up has not returned yet. Another member has to lead.
+            KafkaGroupsError: It runs for another member of this process, and does not return. Somebody else must lead.
             Exception: Whatever the function raises.
         """
         computation = await self._entered(name, assignor)
@@ -201,19 +201,26 @@ class LeaderComputation:
             found = self._busy.enter(wanted)
             if found is wanted:
                 return wanted
-            if found.is_given_up and found.owner is not self:
-                await self._refuse(name, found)
-            await self._watched(name, found, asyncio.wrap_future(found.ended))
+            if found.owner is self:  # for a round that is over
+                await self._watched(name, found, asyncio.wrap_future(found.ended))
+            elif not await self._has_ended(found):
+                ran_ms = self._clock.now_ms() - found.begun_ms
+                raise KafkaGroupsError(
+                    f"The task assignor {name} has been running in this process for {ran_ms} ms, for another member. "
+                    "It does not run twice at a time, so this member cannot lead. Restart the process if it never "
+                    "returns."
+                )
 
-    async def _refuse(self, name: str, computation: _Computation) -> None:
+    async def _has_ended(self, computation: _Computation) -> bool:
+        """Wait for a computation of another member, and return whether it has ended in time."""
+        until_ms = 0 if computation.is_given_up else computation.begun_ms + self._times.limit_ms
         # A member that is alone in its group would otherwise lead, and fail to, without a pause.
-        await asyncio.wait([asyncio.wrap_future(computation.ended)], timeout=self._times.pause_ms / 1000)
-        if not computation.ended.done():
-            ran_ms = self._clock.now_ms() - computation.begun_ms
-            raise KafkaGroupsError(
-                f"The task assignor {name} was given up in this process, and has been running for {ran_ms} ms. It does "
-                "not run again until it returns. Restart the process to lead the group here."
-            )
+        until_ms = max(until_ms, self._clock.now_ms() + self._times.pause_ms)
+        waiting = asyncio.wrap_future(computation.ended)
+        try:
+            return await self._is_done(waiting, until_ms)
+        finally:
+            waiting.cancel()
 
     async def _watched(self, name: str, computation: _Computation, awaited: Awaitable[T]) -> T:
         """Wait for a computation, or for its end. Warn if it is slow, and give it up when its time is over."""
