@@ -112,3 +112,22 @@ def test_what_does_not_fit_is_not_written(change: dict[str, Any], field: str) ->
         evolve(expected(11), **change).encode()
     assert caught.value.problem is MemberDataProblem.INVALID_VALUE
     assert caught.value.field == f"AssignmentInfo.{field}"
+
+
+def test_tasks_belong_to_partitions_in_the_order_of_topic_and_number() -> None:
+    """Leaders in Java write topics and partitions in the order of hash tables."""
+    info = AssignmentInfo(active_tasks=(ACTIVE, ACTIVE, TaskId("0", 2), STANDBY))
+    found = info.inputs({"t": (2, 1), "s": (1,), "u": (0,)})
+    assert found == {
+        ACTIVE: {TopicPartition("s", 1), TopicPartition("t", 1)},
+        TaskId("0", 2): {TopicPartition("t", 2)},
+        STANDBY: {TopicPartition("u", 0)},
+    }
+
+
+def test_another_number_of_partitions_than_of_tasks_is_refused() -> None:
+    with pytest.raises(
+        MemberDataError, match=r"^The assignment has 2 partitions, and names the tasks of 1\.$"
+    ) as caught:
+        AssignmentInfo(active_tasks=(ACTIVE,)).inputs({"t": (0, 1)})
+    assert (caught.value.problem, caught.value.field) == (MemberDataProblem.BROKEN, "AssignmentInfo.activeTasks")
