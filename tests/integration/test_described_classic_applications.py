@@ -45,6 +45,8 @@ def servers(request: pytest.FixtureRequest) -> Iterator[str]:
         with EmbeddedCluster(settings=SETTINGS) as cluster:
             yield cluster.bootstrap_servers
             assert cluster.unexpected_errors == ()
+    elif request.param == "4.4.0":
+        yield request.getfixturevalue("real_kafka").bootstrap_servers
     else:
         with KafkaProcess(request.param, {name: str(value) for name, value in SETTINGS.items()}) as kafka:
             yield kafka.bootstrap_servers
@@ -196,24 +198,30 @@ def test_an_application_in_both_languages_is_described_and_reset(
 ) -> None:
     app = MixedApplication("words", servers, tmp_path, AT_LEAST_ONCE, protocol="classic")
     topology = mixed_topology("words", app.source, app.sink)
-    internal = {f"{app.application_id}-lines-{role}" for role in ("repartition", "changelog")}
+    words = f"{app.application_id}-words-repartition"
     starts = [app.start_java, app.start_python]
     try:
         app.write(LINES)
         for begin in starts if leader == "java" else starts[::-1]:
             begin()
             app.wait_until_shared()
+        assert app.python_leads() == (leader == "python")
         group = wait_for_group(admin, app.application_id, shares_all)
         check_shared(group)
         (java,) = [each for each in group.members if "-StreamThread-1-consumer" in each.client_id]
         assert java.client_id.startswith(f"{app.application_id}-{java.process_id}")
-        assert group.read_topics == tuple(sorted([app.source, f"{app.application_id}-lines-repartition"]))
+        assert group.read_topics == tuple(sorted([app.source, words]))
         wait_until(lambda: app.committed() == LINES, PATIENCE_S, app.committed)
         wait_for_group(admin, app.application_id, lambda it: it.total_lag == 0)
         app.close_java()
         app.wait_until_shared()
+        app.start_java()
+        app.wait_until_shared()
+        # Whoever led before: as soon as no other member is there, this one leads, and continues to.
+        assert app.python_leads()
+        app.close_java()
         app.close_python()
-        check_reset(admin, app, topology, internal)
+        check_reset(admin, app, topology, {words, f"{app.application_id}-lines-changelog"})
         app.start_java()
         app.wait_until_shared()
         alone = wait_for_group(

@@ -304,6 +304,11 @@ class MixedApplication:
         with KafkaAdmin(bootstrap_servers=self.servers) as admin:
             return admin.describe_streams_groups([self.application_id])[self.application_id]
 
+    def python_leads(self) -> bool:
+        """Return whether the instance in Python leads the classic group."""
+        assert self._python is not None
+        return any(each.value for each in self._python.metrics() if each.name == "is-leader")
+
     # -------------------------------------------------------------------------------------------- records
 
     @contextmanager
