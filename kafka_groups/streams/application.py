@@ -269,7 +269,7 @@ class _Application:
         if self._life.state is StreamsState.CREATED:
             raise StreamsNotStartedError(f"{self!r} was not started. Call start, and wait_until_running.")
         if at_least is not None:
-            check_bound(at_least, name, input_topics(self._topology.graph, self._application_id, name))
+            check_bound(at_least, name, self._input_topics(name, at_least))
         wait = Wait(timeout, SystemClock(), WakeUp().wait, lambda: self._life.has_ended)
         return view_at_least(partial(self._view, place, partition, allow_stale), at_least, partition, wait)
 
@@ -296,13 +296,19 @@ class _Application:
         if partition is None or place.is_global:
             return
         name = place.definition.name
-        known = known_partitions(input_topics(self._topology.graph, self._application_id, name), self._worker.places)
+        known = known_partitions(self._input_topics(name), self._worker.places)
         # Topics may grow, so that asking again may help.
         if 0 < known <= partition:
             raise StoreNotAvailableError(
                 f"Store {name!r} has no partition {partition}: the topics that its tasks read have "
                 f"{counted(known, 'partition')}, from 0. Give one of them."
             )
+
+    def _input_topics(self, store: str, at_least: Position | None = None) -> list[str]:
+        # A record may have been written to a topic that this process does not know yet, and that a pattern matches.
+        named = at_least.offsets if isinstance(at_least, Position) else ()
+        existing = {*self._worker.places.partition_counts, *named}
+        return input_topics(self._topology.graph, self._application_id, store, existing)
 
     @property
     def stores(self) -> Mapping[str, StoreDefinition]:

@@ -5,7 +5,7 @@ import pytest
 from tests.topologies.golden import DIRECTORY, golden_names, read_golden
 from tests.topologies.scripts import Pipe, Restart, random_script, script_for, with_restarts
 
-MOST_BYTES = 1_400_000
+MOST_BYTES = 1_450_000
 
 
 def test_there_are_many_of_them_in_little_space() -> None:

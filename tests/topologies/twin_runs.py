@@ -89,6 +89,7 @@ class _RecordingDriver(TopologyTestDriver):
         """Do what a step says."""
         match step:
             case Pipe():
+                self._match(step.topic)
                 self._pipe(step.topic, step.key, step.value, step.timestamp_ms, step.headers, 0)
             case Advance():
                 self.advance_wall_clock(timedelta(milliseconds=step.by_ms))

@@ -119,7 +119,7 @@ class InputOptions:
                 column of times is missing.
         """
         sources = source_topics(graph)
-        return tuple(self._file(topic, path, _source(topic, sources)) for topic, path in self.files)
+        return tuple(self._file(topic, path, _source(topic, sources, graph.patterns)) for topic, path in self.files)
 
     def _file(self, topic: str, path: Path, source: SourceNode) -> InputFile:
         maker = RecordMaker.of(topic, source.key, source.value)
@@ -155,13 +155,15 @@ def source_topics(graph: NodeGraph) -> dict[str, SourceNode]:
     return {topic: source for source in sources for topic in source.topics if topic not in graph.repartition_topics}
 
 
-def _source(topic: str, sources: Mapping[str, SourceNode]) -> SourceNode:
-    if topic not in sources:
-        known = ", ".join(sorted(sources)) or "none"
+def _source(topic: str, sources: Mapping[str, SourceNode], patterns: Mapping[str, SourceNode]) -> SourceNode:
+    matching = [source for source in patterns.values() if source.matches(topic)]
+    if topic not in sources and not matching:
+        texts = (f"all that match {source.pattern.pattern!r}" for source in patterns.values() if source.pattern)
+        known = ", ".join([*sorted(sources), *sorted(texts)]) or "none"
         raise click.BadParameter(
             f"The topology does not read topic {topic!r}. It reads: {known}.", param_hint="--input"
         )
-    return sources[topic]
+    return sources[topic] if topic in sources else matching[0]
 
 
 def _input(text: str) -> tuple[str, Path]:

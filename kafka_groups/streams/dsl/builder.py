@@ -1,5 +1,6 @@
 """The entrance of the DSL."""
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import OffsetReset, SourceNode, TimestampExtractor
 from kafka_groups.streams.topology.records import Record
 from kafka_groups.streams.topology.topology import Topology
-from kafka_groups.streams.topology.topology_arguments import check_kind
+from kafka_groups.streams.topology.topology_arguments import check_kind, names_or_pattern
 from kafka_groups.streams.topology.user_processors import user_operator
 
 __all__ = ["StreamsBuilder"]
@@ -54,7 +55,7 @@ class StreamsBuilder:
 
     def stream(
         self,
-        *topics: str,
+        *topics: str | re.Pattern[str],
         key: Serde[K],
         value: Serde[V],
         name: str | None = None,
@@ -63,10 +64,16 @@ class StreamsBuilder:
     ) -> KStream[K, V]:
         """Read topics as a stream of records.
 
-        Streams of the same topics share one source: that of the first call, with its name.
+        Streams of the same topics, or of the same pattern, share one source: that of the first call, with its name.
+
+        ```python
+        orders = builder.stream(re.compile(r"orders-.+"), key=serdes.string, value=serdes.json)
+        ```
 
         Args:
-            topics: One or more topics.
+            topics: One or more topics. Or one compiled regular expression: all topics whose whole names it matches,
+                also those that are created later, but for internal ones of Kafka. It needs `group_protocol="classic"`.
+                No other source may read such a topic.
             key: The serde of keys.
             value: The serde of values.
             name: The source's name.
@@ -75,8 +82,15 @@ class StreamsBuilder:
                 to begin so long ago, or "none" to fail. None: as the application says.
         """
         node_name = self._graph.named(name, "KSTREAM-SOURCE-")
+        names, pattern = names_or_pattern("stream", topics)
         source = SourceNode(
-            name=node_name, topics=topics, key=key, value=value, timestamp=timestamp, offset_reset=offset_reset
+            name=node_name,
+            pattern=pattern,
+            topics=names,
+            key=key,
+            value=value,
+            timestamp=timestamp,
+            offset_reset=offset_reset,
         )
         node = self._graph.add_node(StreamSource(source))
         sources = frozenset({node_name})

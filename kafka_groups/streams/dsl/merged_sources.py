@@ -1,5 +1,6 @@
 """Streams of the same topics share one source."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError
@@ -43,7 +44,7 @@ class StreamSource(GraphNode):
         # checks the rule for resets alone (InternalStreamsBuilder.mergeDuplicateSourceNodes, StreamSourceNode.merge).
         if mine != theirs:
             raise TopologyError(
-                f"stream({', '.join(map(repr, other.topics))}) is read twice, with {keyword}={mine!r} and "
+                f"stream({_shown(other)}) is read twice, with {keyword}={mine!r} and "
                 f"{keyword}={theirs!r}. Both streams share one source: give both the same `{keyword}=`."
             )
 
@@ -61,14 +62,18 @@ def merge_sources(nodes: Sequence[GraphNode]) -> list[GraphNode]:
     Raises:
         TopologyError: Streams of the same topics are read in different ways.
     """
-    groups: dict[frozenset[str], list[StreamSource]] = {}
+    groups: dict[tuple[frozenset[str], re.Pattern[str] | None], list[StreamSource]] = {}
     for node in nodes:
         if isinstance(node, StreamSource):
-            # Only streams of exactly the same topics can share a source
+            # Only streams of exactly the same topics, or of the same pattern with the same flags, can share a source
             # (InternalStreamsBuilder.mergeDuplicateSourceNodes).
-            groups.setdefault(frozenset(node.source.topics), []).append(node)
+            groups.setdefault((frozenset(node.source.topics), node.source.pattern), []).append(node)
     firsts = {first: first.serving(others) for first, *others in groups.values() if others}
     return _rewritten(nodes, firsts, groups.values()) if firsts else list(nodes)
+
+
+def _shown(source: SourceNode) -> str:
+    return ", ".join(map(repr, source.topics if source.pattern is None else (source.pattern,)))
 
 
 def _rewritten(

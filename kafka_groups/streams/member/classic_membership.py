@@ -1,13 +1,14 @@
 """Makes the membership of a classic group, whose leader is one of its members."""
 
-from functools import partial
-
+from kafka_groups.admin.rules.group_topology.pattern_sources import PatternSources
 from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings
 from kafka_groups.client.calls.asker import QuestionAsker
+from kafka_groups.config.clients.streams_member import StreamsMemberConfig
 from kafka_groups.streams.member.classic.classic_settings import ClassicSettings, ClassicSurroundings
 from kafka_groups.streams.member.classic.dormant_state import DormantState, NoDormantState
 from kafka_groups.streams.member.classic.member_refusals import ClassicGroupRefusals
 from kafka_groups.streams.member.classic.membership import ClassicMembership
+from kafka_groups.streams.member.classic.pattern_watch import PatternWatch, WatchPace
 from kafka_groups.streams.member.group_leader import GroupLeader, LeaderParts, LeadingTimes
 from kafka_groups.streams.member.leader_computation import Elsewhere, in_thread
 from kafka_groups.streams.member.membership_parts import MadeMembership, MembershipOf, MembershipParts
@@ -21,6 +22,7 @@ def classic_membership(
     give_up_ms: int,
     elsewhere: Elsewhere = in_thread,
     dormant: DormantState | None = None,
+    sources: PatternSources | None = None,
 ) -> MembershipOf:
     """Return what makes the membership of a classic group.
 
@@ -30,30 +32,37 @@ def classic_membership(
         give_up_ms: How long it tries to lead after failures (`task.timeout.ms`).
         elsewhere: Runs the leader's computations, on another thread by default.
         dormant: The state of tasks that no member of its process has. None: there is none.
+        sources: The patterns of the topology; None without any.
     """
-    return partial(_made, settings, leading, give_up_ms, elsewhere, dormant or NoDormantState())
+
+    def made(parts: MembershipParts) -> MadeMembership:
+        membership = _membership(settings, dormant or NoDormantState(), sources, parts)
+        asker = QuestionAsker(parts.assembly, parts.config.request_timeout_ms, parts.engine)
+        times = _times(settings, give_up_ms, parts.config)
+        leader = GroupLeader(membership, leading, times, _leader_parts(asker, elsewhere, sources, parts))
+        watches = () if sources is None else (_watch(membership, sources, parts),)
+        return MadeMembership(membership, ClassicGroupRefusals(), (asker.manager, *watches), leader)
+
+    return made
 
 
-def _made(
-    settings: ClassicSettings,
-    leading: LeaderSettings,
-    give_up_ms: int,
-    elsewhere: Elsewhere,
-    dormant: DormantState,
-    parts: MembershipParts,
-) -> MadeMembership:
-    assembly, config = parts.assembly, parts.config
-    membership = ClassicMembership(
+def _membership(
+    settings: ClassicSettings, dormant: DormantState, sources: PatternSources | None, parts: MembershipParts
+) -> ClassicMembership:
+    assembly = parts.assembly
+    return ClassicMembership(
         parts.description,
         settings=settings,
         coordinator=parts.coordinator,
         errors=assembly.errors,
         surroundings=ClassicSurroundings(
-            parts.positions, assembly.clock.wall_ms, assembly.backoff, assembly.rng, dormant
+            parts.positions, assembly.clock.wall_ms, assembly.backoff, assembly.rng, dormant, sources
         ),
     )
-    asker = QuestionAsker(assembly, config.request_timeout_ms, parts.engine)
-    times = LeadingTimes(
+
+
+def _times(settings: ClassicSettings, give_up_ms: int, config: StreamsMemberConfig) -> LeadingTimes:
+    return LeadingTimes(
         round_ms=config.max_poll_interval_ms // 2,
         offsets_ms=config.default_api_timeout_ms,
         watch_ms=config.metadata_max_age_ms,
@@ -61,16 +70,28 @@ def _made(
         slow_ms=settings.session_ms // 2,
         pause_ms=settings.pause_ms,
     )
-    leader = GroupLeader(
-        membership,
-        leading,
-        times,
-        LeaderParts(
-            within=asker.within,
-            elsewhere=elsewhere,
-            clock=assembly.clock,
-            errors=assembly.errors,
-            turn=lambda: parts.engine().turn(),
-        ),
+
+
+def _leader_parts(
+    asker: QuestionAsker, elsewhere: Elsewhere, sources: PatternSources | None, parts: MembershipParts
+) -> LeaderParts:
+    return LeaderParts(
+        within=asker.within,
+        elsewhere=elsewhere,
+        clock=parts.assembly.clock,
+        errors=parts.assembly.errors,
+        turn=lambda: parts.engine().turn(),
+        sources=sources,
     )
-    return MadeMembership(membership, ClassicGroupRefusals(), (asker.manager,), leader)
+
+
+def _watch(membership: ClassicMembership, sources: PatternSources, parts: MembershipParts) -> PatternWatch:
+    assembly, config = parts.assembly, parts.config
+    return PatternWatch(
+        membership,
+        sources,
+        assembly.metadata,
+        assembly.errors,
+        pace=WatchPace(config.metadata_max_age_ms, config.request_timeout_ms),
+        backoff=assembly.backoff(),
+    )

@@ -104,7 +104,6 @@ class StreamsClient:
         self.membership = made.membership
         self.refusals = made.refusals
         self._leader = made.leader
-        self._topology = description.topology
         self._topics = CommittedTopics(assembly.metadata.id_of)
         self._asker = QuestionAsker(assembly, config.request_timeout_ms, lambda: self._engine)
         metadata = assembly.metadata_manager(max_age_ms=config.metadata_max_age_ms, allow_auto_create=False)
@@ -167,7 +166,7 @@ class StreamsClient:
     def confirm(self, event: TasksRevoked | TasksLost) -> None:
         """Note that the application has closed the tasks of an event."""
         now_ms = self._clock.now_ms()
-        self._topics.end(event.tasks, self._topology)
+        self._topics.end(event.tasks, self.membership.description.topology)
         self.membership.sensors.confirmed(event, now_ms)
         self.membership.confirm(event, now_ms)
         self._engine.turn()

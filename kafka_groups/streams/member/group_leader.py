@@ -7,6 +7,7 @@ from typing import Final
 
 from attrs import frozen
 
+from kafka_groups.admin.rules.group_topology.pattern_sources import PatternSources
 from kafka_groups.admin.rules.streams_leader.group_round import GroupRound, LeaderSettings, LeadingError, LedRound
 from kafka_groups.admin.rules.streams_leader.internal_topics import existing_topics
 from kafka_groups.admin.rules.streams_leader.leading import AskedRound, ask_for_round, led_round
@@ -63,6 +64,7 @@ class LeaderParts:
         clock: Time.
         errors: Receives warnings.
         turn: Lets the engine look at its managers.
+        sources: The patterns of the topology; None without any.
     """
 
     within: Callable[[int, Lane], Asking]
@@ -70,6 +72,7 @@ class LeaderParts:
     clock: Clock
     errors: BackgroundErrors
     turn: Callable[[], None]
+    sources: PatternSources | None = None
 
 
 class GroupLeader:
@@ -147,6 +150,7 @@ class GroupLeader:
         self._postponed = self._postponed + 1 if done.is_postponed else 0
         now_ms = self._parts.clock.now_ms()
         self._membership.round_sensors.led.add(now_ms - begun_ms, now_ms)
+        self._membership.learn_topics(done.watched.counts)
         self._hand_over(led, done, now_ms)
         self._parts.turn()
         return done.watched
@@ -181,6 +185,7 @@ class GroupLeader:
                 each.member_id: each.group_instance_id for each in led.members if each.group_instance_id is not None
             },
             topology=self._membership.description.topology,
+            sources=self._parts.sources,
             settings=self._settings,
             postponed=self._postponed,
         )

@@ -33,13 +33,28 @@ class TaskProgram:
 
     Attributes:
         sources: The step of each source's topic, by the topic's full name, with the source.
+        patterns: The steps of sources that read topics by patterns, with the sources.
         init: Functions to call with the task before its first record, parents first.
         close: Functions to call when the task is closed.
     """
 
     sources: Mapping[str, tuple[SourceNode, NodeStep]]
+    patterns: tuple[tuple[SourceNode, NodeStep], ...]
     init: tuple[Callable[[TaskServices], None], ...]
     close: tuple[Callable[[], None], ...]
+
+    def source_of(self, topic: str) -> tuple[SourceNode, NodeStep]:
+        """Return the source of a topic, and its step. A topic that matches a pattern may be new since the task began.
+
+        Raises:
+            LookupError: No source reads it.
+        """
+        known = self.sources.get(topic)
+        if known is None:
+            known = next((each for each in self.patterns if each[0].matches(topic)), None)
+        if known is None:
+            raise LookupError(f"No source of the task reads topic {topic!r}.")
+        return known
 
 
 def compile_group(group: NodeGroup, surroundings: Surroundings) -> TaskProgram:
@@ -58,6 +73,7 @@ def compile_group(group: NodeGroup, surroundings: Surroundings) -> TaskProgram:
             for source in group.sources
             for topic in source.topics
         },
+        patterns=tuple((source, opened[source.name].step) for source in group.sources if source.pattern is not None),
         init=tuple(function for each in ordered for function in each.init),
         close=tuple(function for each in ordered for function in each.close),
     )

@@ -86,7 +86,7 @@ def place_of_key(
     name = place.definition.name
     if place.is_global:
         raise StreamsError(f"Store {name!r} is a global store: every process has all of it.")
-    topics = input_topics(topology, application_id, name)
+    topics = input_topics(topology, application_id, name, places.partition_counts)
     partitions = known_partitions(topics, places)
     if not partitions:
         raise StoreNotAvailableError(
@@ -102,9 +102,8 @@ def active_process(
     topology: NodeGraph, application_id: str, store: str, partition: int, places: QueryPlaces
 ) -> UserEndpoint | None:
     """Return the process that has the active task of a store's partition; None if the group does not tell it."""
-    return _active_of(
-        {TopicPartition(topic, partition) for topic in input_topics(topology, application_id, store)}, places
-    )
+    topics = input_topics(topology, application_id, store, places.partition_counts)
+    return _active_of({TopicPartition(topic, partition) for topic in topics}, places)
 
 
 def _active_of(wanted: Set[TopicPartition], places: QueryPlaces) -> UserEndpoint | None:
@@ -123,11 +122,20 @@ def default_partition(key_serde: Serde[Any], key: bytes, partitions: int) -> int
     return partition_of(key_serde.inner_bytes(key) if isinstance(key_serde, WindowedSerde) else key, partitions)
 
 
-def input_topics(topology: NodeGraph, application_id: str, store: str) -> list[str]:
-    """Return the topics that the tasks of a store read, repartition topics among them."""
+def input_topics(topology: NodeGraph, application_id: str, store: str, existing: Iterable[str]) -> list[str]:
+    """Return the topics that the tasks of a store read, repartition topics among them.
+
+    Args:
+        topology: The topology.
+        application_id: Prefix of the internal topics.
+        store: The name of the store.
+        existing: Topics that exist, of which patterns match some.
+    """
     groups = [group for group in node_groups(topology) if any(each.definition.name == store for each in group.stores)]
     read = [topic for group in groups for source in group.sources for topic in source.topics]
-    return [topic_name(topology, application_id, topic) for topic in dict.fromkeys(read)]
+    named = [topic_name(topology, application_id, topic) for topic in dict.fromkeys(read)]
+    patterns = [source for group in groups for source in group.sources if source.pattern is not None]
+    return [*named, *sorted(topic for topic in existing if any(each.matches(topic) for each in patterns))]
 
 
 def known_partitions(topics: Iterable[str], places: QueryPlaces) -> int:

@@ -20,10 +20,13 @@ class OffsetResets:
         # Repartition topics always begin at the beginning: what is in them was produced by the application itself.
         rules: dict[str, object] = {**topology.offset_resets, **dict.fromkeys(topology.repartition_topics, "earliest")}
         self._rules = {topic_name(topology, application_id, topic): rule for topic, rule in rules.items()}
+        self._patterns = tuple(topology.patterns.values())
 
     def rule(self, topic: str) -> object:
         """Return `earliest`, `latest`, `none`, or a duration: begin with records of the last so long."""
         given = self._rules.get(topic)
+        if given is None:
+            given = next((source.offset_reset for source in self._patterns if source.matches(topic)), None)
         return self._default if given is None else given
 
 

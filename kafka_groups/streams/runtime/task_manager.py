@@ -34,6 +34,7 @@ from kafka_groups.streams.state.engine import EngineStatus
 from kafka_groups.streams.tasks.stream_task import StreamTask
 from kafka_groups.streams.topology.checks import check_partition_counts
 from kafka_groups.streams.topology.internal_topics import internal_topics, topic_name
+from kafka_groups.streams.topology.matched_topics import matching
 from kafka_groups.streams.topology.subtopologies import NodeGroup
 from kafka_groups.types import TaskId, TopicPartition
 
@@ -292,9 +293,8 @@ class TaskManager:
         self._counting.end()
         self.partition_counts = counts
         settings = self._parts.settings.tasks
-        check_partition_counts(
-            settings.topology, counts, lambda topic: topic_name(settings.topology, settings.application_id, topic)
-        )
+        read = matching(settings.topology, settings.application_id, _topics_of(event))
+        check_partition_counts(read, counts, lambda topic: topic_name(read, settings.application_id, topic))
         return counts
 
     def _check_known(self, event: TasksAssigned, counts: Mapping[str, int]) -> None:
@@ -416,14 +416,15 @@ class TaskManager:
     def _inputs(self, task_id: TaskId, counts: Mapping[str, int]) -> tuple[TopicPartition, ...]:
         """Return a task's partition of each topic that has one. Topics that are merged may have fewer than others.
 
-        In a classic group, the leader has named the partitions of active tasks. Others may not be read yet: only the
-        next assignment says who reads them.
+        In a classic group, the leader has named the partitions of active tasks, those of topics that match patterns
+        among them. Others may not be read yet: only the next assignment says who reads them.
         """
-        topics = self._topics(self._groups[task_id.subtopology_id])
-        places = (TopicPartition(topic, task_id.partition) for topic in topics)
+        group = self._groups[task_id.subtopology_id]
+        places = [TopicPartition(topic, task_id.partition) for topic in self._topics(group)]
         assigned = self._assigned_inputs.get(task_id)
         if assigned is not None:
-            return tuple(place for place in places if place in assigned)
+            matched = sorted(place for place in assigned if any(each.matches(place.topic) for each in group.sources))
+            return *(place for place in places if place in assigned), *matched
         return tuple(place for place in places if place.partition < counts.get(place.topic, 0))
 
     def _has_others(self, known: OwnedTask, counts: Mapping[str, int]) -> bool:
@@ -483,6 +484,10 @@ def _counts_of(task: OwnedTask) -> dict[str, int]:
 def _largest(counts: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
     """Return the larger numbers, so that no answer of a broker that is behind takes an input from a task."""
     return {topic: max(counts.get(topic, 0), others.get(topic, 0)) for topic in {*counts, *others}}
+
+
+def _topics_of(event: TasksAssigned) -> set[str]:
+    return {place.topic for its in event.inputs.values() for place in its}
 
 
 def _without(event: StreamsMembershipEvent, lost: MemberTasks) -> StreamsMembershipEvent | None:

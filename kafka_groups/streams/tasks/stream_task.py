@@ -283,9 +283,11 @@ class StreamTask:
         queue.add(records)
 
     def gain(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read more partitions of its topics from now on. No record waits in those that it reads."""
+        """Read more partitions of its topics from now on."""
         self.queues.update({(each.topic, each.partition): self._queue(each) for each in partitions})
-        self._only_queue = next(iter(self.queues.values())) if len(self.queues) == 1 else None
+        former, self._only_queue = self._only_queue, next(iter(self.queues.values())) if len(self.queues) == 1 else None
+        if former is not None and former is not self._only_queue and len(former):
+            self._filled.append(former)  # as one of several, it has to be chosen
 
     @property
     def next_timestamp_ms(self) -> int | None:
@@ -474,7 +476,7 @@ class StreamTask:
         return bool(schedule) and schedule.run(now_ms)
 
     def _queue(self, partition: TopicPartition) -> PartitionQueue:
-        source, step = self._program.sources[partition.topic]
+        source, step = self._program.source_of(partition.topic)
         extractor = self._settings.extractor
         return PartitionQueue(partition, source, step, extractor, self._failures, lambda: self.wall_ms)
 

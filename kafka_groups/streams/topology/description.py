@@ -63,12 +63,16 @@ def _node_lines(node: TopologyNode, ordered: _Neighbours, topology: NodeGraph) -
     above = f"      <-- {', '.join(ordered.parents[node.name]) or 'none'}"
     match node:
         case SourceNode():
-            return [f"    Source: {node.name} (topics: [{', '.join(_in_order(node.topics))}])", below]
+            return [f"    Source: {node.name} (topics: {_read(node)})", below]
         case ProcessorNode():
             stores = ", ".join(_in_order(topology.stores_of(node.name)))
             return [f"    Processor: {node.name} (stores: [{stores}])", below, above]
         case SinkNode():
             return [f"    Sink: {node.name} ({_target(node)})", above]
+
+
+def _read(source: SourceNode) -> str:
+    return f"[{', '.join(_in_order(source.topics))}]" if source.pattern is None else source.pattern.pattern
 
 
 def _in_order(names: tuple[str, ...]) -> list[str]:

@@ -36,7 +36,8 @@ class _Drawn:
             here = self.identifier("node", node.name)
             yield from ((self.identifier("node", parent), here) for parent in node.parents)
             if isinstance(node, SourceNode):
-                yield from ((self.identifier("topic", topic), here) for topic in node.topics)
+                read = node.topics if node.pattern is None else (node.pattern.pattern,)
+                yield from ((self.identifier("topic", topic), here) for topic in read)
             if isinstance(node, SinkNode):
                 yield here, self.identifier("topic", _target(node))
 

@@ -24,7 +24,7 @@ _REPARTITION = {"cleanup.policy": "delete", "retention.ms": "-1", "segment.bytes
 def group_topology(
     topology: NodeGraph, application_id: str, topic_configs: Mapping[str, str] = _NO_CONFIGS
 ) -> GroupTopology:
-    """Return the topology as a streams group has it.
+    """Return the topology as a streams group has it. It lacks sub-topologies whose patterns match no topic.
 
     Args:
         topology: The topology.
@@ -113,6 +113,7 @@ def _add(
             if place.definition.changelog is not None
         ],
         copartition=[[named(topic) for topic in topics] for topics in _copartitioned(group, topology)],
+        _has_patterns=any(source.pattern is not None for source in group.sources),
     )
 
 
@@ -136,5 +137,6 @@ def _copartitioned(group: NodeGroup, topology: NodeGraph) -> Iterator[list[str]]
     sources = {source.name: source for source in group.sources}
     for names in topology.told_copartitioned:
         # A group belongs to the sub-topology that has all of its sources.
-        if names and sources.keys() >= set(names):
-            yield [topic for name in names for topic in sources[name].topics]
+        topics = [topic for name in names if name in sources for topic in sources[name].topics]
+        if topics and sources.keys() >= set(names):
+            yield topics

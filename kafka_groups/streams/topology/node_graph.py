@@ -110,6 +110,23 @@ class NodeGraph:
         sources = (node for node in self._nodes.values() if isinstance(node, SourceNode))
         return {topic: node.offset_reset for node in sources if node.offset_reset is not None for topic in node.topics}
 
+    @property
+    def patterns(self) -> Mapping[str, SourceNode]:
+        """The sources that read topics by patterns, by name."""
+        sources = {name: node for name, node in self._nodes.items() if isinstance(node, SourceNode)}
+        return {name: node for name, node in sources.items() if node.pattern is not None}
+
+    def reading(self, topics: Mapping[str, Iterable[str]]) -> Self:
+        """Return the same topology, some patterns of which are known to match topics.
+
+        Args:
+            topics: The topics by the names of sources.
+        """
+        known = copy(self)
+        matched = {name: evolve(self.patterns[name], topics=tuple(its)) for name, its in topics.items()}
+        known._nodes = {**self._nodes, **matched}
+        return known
+
     def add_operator(self, name: str, operator: Operator, parents: Iterable[str], stores: Iterable[str] = ()) -> Self:
         """Add a processor that does what an operator says. `add_processor` adds your own."""
         self.add_node(ProcessorNode(name=name, parents=tuple(parents), operator=operator))
@@ -287,12 +304,33 @@ class NodeGraph:
             )
 
     def _check_topics(self, source: SourceNode) -> None:
+        # InternalTopologyBuilder.validateTopicNotAlreadyRegistered in Kafka: records of a topic go to one queue of a
+        # task, so there is one source for it.
         for node in self._nodes.values():
-            for topic in node.topics if isinstance(node, SourceNode) else ():
-                # InternalTopologyBuilder.validateTopicNotAlreadyRegistered in Kafka: records of a topic go to one queue
-                # of a task, so there is one source for it.
+            if not isinstance(node, SourceNode):
+                continue
+            _check_patterns(source, node)
+            for topic in node.topics:
                 if topic in source.topics:
                     raise TopologyError(
                         f"Source {source.name!r} reads topic {topic!r}, which {node.name!r} reads already. Read it "
                         "once, and use its stream twice."
                     )
+
+
+def _check_patterns(one: SourceNode, other: SourceNode) -> None:
+    """Refuse a pattern that matches a topic of another source. Two patterns may have topics in common only later."""
+    # Java accepts a pattern that matches a global topic if the pattern comes second, and two nodes with one pattern
+    # (InternalTopologyBuilder.addSource), and then reads the topics in one of them.
+    if one.pattern is not None and one.pattern == other.pattern:
+        raise TopologyError(
+            f"Sources {one.name!r} and {other.name!r} both read the topics that match {one.pattern.pattern!r}. Read "
+            "them once, and use the stream twice."
+        )
+    for source, reader in ((one, other), (other, one)):
+        for topic in filter(source.matches, reader.topics):
+            pattern = "" if source.pattern is None else source.pattern.pattern
+            raise TopologyError(
+                f"Source {source.name!r} reads all topics that match {pattern!r}, and with them topic {topic!r}, which "
+                f"{reader.name!r} reads. A topic has one source: change the pattern."
+            )

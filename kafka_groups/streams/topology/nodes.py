@@ -1,5 +1,6 @@
 """The nodes of a topology, as values, and what an operator is."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal, Protocol, TypeVar, get_args
@@ -145,11 +146,16 @@ def _function(node: object, attribute: "Attribute[Any]", given: object) -> None:
     check_functions(_kind(node), **functions)
 
 
-def _topics(node: object, _attribute: object, given: tuple[str, ...]) -> None:
-    if not given:
+def _topics(node: "SourceNode", _attribute: object, given: tuple[str, ...]) -> None:
+    if not given and node.pattern is None:
         raise TopologyError(f"{_kind(node)} reads no topic. Name at least one.")
     for topic in given:
         check_topic_name(_kind(node), topic)
+
+
+def _pattern(node: object, _attribute: object, given: re.Pattern[Any] | None) -> None:
+    if given is not None and isinstance(given.pattern, bytes):
+        raise TopologyError(f"{_kind(node)}: {given!r} has bytes, but names of topics are text. Leave out the b.")
 
 
 def _topic(node: object, _attribute: object, given: Any) -> None:
@@ -180,7 +186,9 @@ class SourceNode:
 
     Attributes:
         name: The node's name.
-        topics: The topics, repartition topics without the application's prefix.
+        pattern: It reads all topics whose whole names match this. None: it reads topics by their names.
+        topics: The topics, repartition topics without the application's prefix; of a pattern, those that are known to
+            match.
         key: The serde of keys.
         value: The serde of values.
         timestamp: Overrides the application's timestamp extractor.
@@ -189,13 +197,22 @@ class SourceNode:
     """
 
     name: str
-    topics: tuple[str, ...] = field(validator=_topics)
+    pattern: re.Pattern[str] | None = field(default=None, validator=_pattern)
+    topics: tuple[str, ...] = field(default=(), validator=_topics)
     key: Serde[Any] = field(validator=_serde)
     value: Serde[Any] = field(validator=_serde)
     timestamp: TimestampExtractor | None = field(default=None, validator=_function)
     offset_reset: OffsetReset | None = field(default=None, validator=_offset_reset)
     gives_changes: bool = False
     parents: tuple[str, ...] = field(default=(), init=False)
+
+    def matches(self, topic: str) -> bool:
+        """Return whether it reads a topic because its pattern matches the name."""
+        return self.pattern is not None and self.pattern.fullmatch(topic) is not None
+
+    def reads(self, topic: str) -> bool:
+        """Return whether it reads a topic, by its name or by its pattern."""
+        return topic in self.topics or self.matches(topic)
 
 
 @frozen(kw_only=True)

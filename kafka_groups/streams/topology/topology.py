@@ -1,15 +1,18 @@
 """The topology of an application, as users build and see it."""
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
+from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.state.stores import StoreDefinition
 from kafka_groups.streams.topology.context import Processor
 from kafka_groups.streams.topology.description import describe
 from kafka_groups.streams.topology.drawing import has_graphviz, to_dot, to_mermaid, to_svg
 from kafka_groups.streams.topology.internal_topics import group_topology
+from kafka_groups.streams.topology.matched_topics import matching
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import (
     OffsetReset,
@@ -21,7 +24,7 @@ from kafka_groups.streams.topology.nodes import (
     TopicName,
 )
 from kafka_groups.streams.topology.records import Record
-from kafka_groups.streams.topology.topology_arguments import listed, listed_stores
+from kafka_groups.streams.topology.topology_arguments import listed, listed_stores, names_or_pattern
 from kafka_groups.streams.topology.user_processors import user_operator
 
 __all__ = ["Topology"]
@@ -58,7 +61,7 @@ class Topology:
     def add_source(
         self,
         name: str,
-        *topics: str,
+        *topics: str | re.Pattern[str],
         key: Serde[Any],
         value: Serde[Any],
         timestamp: TimestampExtractor | None = None,
@@ -68,7 +71,8 @@ class Topology:
 
         Args:
             name: The node's name.
-            topics: One or more topics. No other source may read them.
+            topics: One or more topics. Or one compiled regular expression, for all topics whose whole names it matches:
+                see `StreamsBuilder.stream`. No other source may read them.
             key: The serde of keys.
             value: The serde of values.
             timestamp: Overrides the application's timestamp extractor.
@@ -78,8 +82,17 @@ class Topology:
         Raises:
             TopologyError: A name is taken, a topic is read already, or `offset_reset` is none of these.
         """
+        names, pattern = names_or_pattern(f"Source {name!r}", topics)
         self.graph.add_node(
-            SourceNode(name=name, topics=topics, key=key, value=value, timestamp=timestamp, offset_reset=offset_reset)
+            SourceNode(
+                name=name,
+                pattern=pattern,
+                topics=names,
+                key=key,
+                value=value,
+                timestamp=timestamp,
+                offset_reset=offset_reset,
+            )
         )
         return self
 
@@ -269,10 +282,23 @@ class Topology:
         shown = {"text/plain": self.describe(), "text/vnd.mermaid": self.to_mermaid()}
         return {**shown, "image/svg+xml": self.to_svg()} if has_graphviz() else shown
 
-    def group_topology(self, application_id: str) -> GroupTopology:
+    def group_topology(self, application_id: str, topics: Iterable[str] | None = None) -> GroupTopology:
         """Return what the members of the application's streams group tell their coordinator (KIP-1071).
 
+        Args:
+            application_id: Prefix of the internal topics.
+            topics: Topics that exist, of which the patterns of the topology read those that they match. Plans and
+                resets of a classic group need them. None: the topology must not have patterns, as streams groups do
+                not know any.
+
         Raises:
-            TopologyError: The topology is empty or contradicts itself.
+            TopologyError: The topology is empty or contradicts itself, or has patterns.
         """
+        if topics is not None:
+            return group_topology(matching(self.graph, application_id, topics), application_id)
+        for name, source in self.graph.patterns.items():
+            raise TopologyError(
+                f"Source {name!r} reads the topics that match {source.pattern}. Name those that exist: "
+                f"group_topology({application_id!r}, topics=[…])."
+            )
         return group_topology(self.graph, application_id)

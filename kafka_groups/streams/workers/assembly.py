@@ -17,6 +17,7 @@ from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.streams.runtime.blocking_membership import BlockingMembership
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.topology.internal_topics import group_topology
+from kafka_groups.streams.topology.matched_topics import pattern_sources
 from kafka_groups.streams.workers.configured import ConfiguredApplication
 from kafka_groups.streams.workers.group_protocol import membership_of
 from kafka_groups.streams.workers.state_directory import application_folder
@@ -48,13 +49,18 @@ def assembled_worker(
     def positions() -> Mapping[TaskId, TaskPosition]:
         return made[0].positions() if made else {}
 
+    graph, configs = settings.tasks.topology, config.topic_configs
     member = StreamsGroupMember(
         config.member,
-        topology=group_topology(settings.tasks.topology, config.application_id, config.topic_configs),
+        topology=group_topology(graph, config.application_id, configs),
         process_id=application.static_process_id or process_id,
         number=number,
         task_offsets=positions,
-        _membership_of=membership_of(config, dormant=_dormant(application)),
+        _membership_of=membership_of(
+            config,
+            dormant=_dormant(application),
+            sources=pattern_sources(graph, config.application_id, configs),
+        ),
     )
     plane = _plane(application, process_id, number)
     membership = BlockingMembership(member, application.rights)

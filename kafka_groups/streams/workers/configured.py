@@ -17,7 +17,8 @@ from kafka_groups.streams.runtime.missing_rights import MissingRights
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.tasks.stream_task import TaskSettings
-from kafka_groups.streams.topology.internal_topics import group_topology
+from kafka_groups.streams.topology.internal_topics import group_topology, topic_name
+from kafka_groups.streams.topology.matched_topics import matching, refuse_patterns
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.streams.workers.data_plane import check_transaction_timeout, engine_plane_config, principal_of
@@ -98,13 +99,23 @@ def configured_application(
         TopologyError: The topology is empty or contradicts itself.
     """
     config = streams_config(mapping, **keywords)
-    topology.group_topology(config.application_id)
+    _check_topics(topology.graph, config)
     graph = topology.graph.with_default_store(is_persistent=config.default_dsl_store == "lmdb")
     _check_persistent(graph)
     settings = _settings(config, graph, listeners)
     if config.is_exactly_once and not _has_commit_interval({**(mapping or {}), **keywords}):
         settings = evolve(settings, commit_interval_ms=_TRANSACTION_MS)
     return ConfiguredApplication(config=config, settings=settings, engine_plane=_engine_plane(config, settings))
+
+
+def _check_topics(graph: NodeGraph, config: StreamsConfig) -> None:
+    group_topology(graph, config.application_id)
+    if not config.is_classic:
+        refuse_patterns(graph)
+    # Repartition topics have the names that patterns may match only now. Those that the application does not have yet
+    # would be created first.
+    named = (topic_name(graph, config.application_id, topic) for topic in graph.repartition_topics)
+    matching(graph, config.application_id, named)
 
 
 def _has_commit_interval(given: Iterable[str]) -> bool:

@@ -9,6 +9,7 @@ from kafka_groups.streams.member.coordinated_membership import coordinated_membe
 from kafka_groups.streams.member.membership_parts import MembershipOf
 
 if TYPE_CHECKING:  # a streams group needs neither a leader nor assignors
+    from kafka_groups.admin.rules.group_topology.pattern_sources import PatternSources
     from kafka_groups.streams.member.classic.dormant_state import DormantState
     from kafka_groups.streams.member.leader_computation import Elsewhere
 
@@ -16,7 +17,10 @@ __all__ = ["membership_of"]
 
 
 def membership_of(
-    config: StreamsConfig, elsewhere: "Elsewhere | None" = None, dormant: "DormantState | None" = None
+    config: StreamsConfig,
+    elsewhere: "Elsewhere | None" = None,
+    dormant: "DormantState | None" = None,
+    sources: "PatternSources | None" = None,
 ) -> MembershipOf:
     """Return what makes the memberships of an application.
 
@@ -24,14 +28,19 @@ def membership_of(
         config: The configuration of the application.
         elsewhere: Runs what a leader computes. None: on another thread.
         dormant: The state of tasks that no worker of the process has, for a classic group. None: there is none.
+        sources: The patterns of the topology, which only classic groups have; None without any.
     """
     if not config.is_classic:
         return partial(coordinated_membership, may_be_classic=True)
-    return _classic(config.classic_member, config.task_timeout_ms, elsewhere, dormant)
+    return _classic(config.classic_member, config.task_timeout_ms, elsewhere, dormant, sources)
 
 
 def _classic(
-    config: ClassicMemberConfig, give_up_ms: int, elsewhere: "Elsewhere | None", dormant: "DormantState | None"
+    config: ClassicMemberConfig,
+    give_up_ms: int,
+    elsewhere: "Elsewhere | None",
+    dormant: "DormantState | None",
+    sources: "PatternSources | None",
 ) -> MembershipOf:
     from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings  # noqa: PLC0415 - see above
     from kafka_groups.assignment import AssignmentConfigs  # noqa: PLC0415
@@ -63,4 +72,4 @@ def _classic(
         pause_ms=config.retry_backoff_max_ms,
         assignor=config.task_assignor_class,
     )
-    return classic_membership(settings, leading, give_up_ms, elsewhere or in_thread, dormant)
+    return classic_membership(settings, leading, give_up_ms, elsewhere or in_thread, dormant, sources)

@@ -1,6 +1,6 @@
 """Numbers of partitions of a driver's topics, as the coordinator of a streams group derives them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from attrs import frozen
@@ -17,6 +17,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.topology.checks import check_partition_counts
 from kafka_groups.streams.topology.internal_topics import group_topology, topic_name
+from kafka_groups.streams.topology.matched_topics import matching
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.subtopologies import node_groups
 from kafka_groups.types import TopicPartition
@@ -53,6 +54,7 @@ class DrivenPartitions:
         self._counts = {topic: _checked(topic, count) for topic, count in given.items()}
         self._default = _checked("any topic", default)
         self._tasks: dict[str, int] = {}
+        graph = _with_topics(graph, application_id, self._counts)
         if any(not group.is_global for group in node_groups(graph)):
             existing = self._derive(group_topology(graph, application_id))
             _check_joined(graph, application_id, {**existing, **self._counts})
@@ -74,6 +76,13 @@ class DrivenPartitions:
             self._tasks[name] = each.number_of_tasks
             self._counts |= {info.name: info.partitions for info in each.internal_topics}
         return existing
+
+
+def _with_topics(graph: NodeGraph, application_id: str, given: Iterable[str]) -> NodeGraph:
+    """Return the topology with the given topics that its patterns match, and one of the usual size where none does."""
+    known = matching(graph, application_id, given)
+    without = [name for name, source in known.patterns.items() if not source.topics]
+    return known.reading({name: (f"topics-of-pattern-{number}",) for number, name in enumerate(without)})
 
 
 @frozen

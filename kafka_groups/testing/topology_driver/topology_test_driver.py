@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
 from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError
+from kafka_groups.errors.texts import counted
 from kafka_groups.records.partitioning import partition_of
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.errors import StreamsError
@@ -33,6 +34,7 @@ from kafka_groups.streams.topology.checks import check_topology
 from kafka_groups.streams.topology.context import open_view
 from kafka_groups.streams.topology.functions import check_functions
 from kafka_groups.streams.topology.internal_topics import topic_name
+from kafka_groups.streams.topology.matched_topics import matched_topics, matching
 from kafka_groups.streams.topology.nodes import TimestampExtractor
 from kafka_groups.streams.topology.partitioning import check_partition
 from kafka_groups.streams.topology.subtopologies import NodeGroup, node_groups
@@ -66,7 +68,8 @@ class TopologyTestDriver:
         application_id: Prefix of the internal topics.
         partitions: Numbers of partitions by topic: of topics that the topology reads, and of those that it writes if
             their records shall show where they went. Those of internal topics are derived from them, as the coordinator
-            of a streams group does it, and each sub-topology has a task for each partition.
+            of a streams group does it, and each sub-topology has a task for each partition. A pattern reads those of
+            these topics that it matches, and others as soon as you ask for them.
         default_partitions: The number of partitions of topics that `partitions` does not name. With neither of the
             two, every topic has one partition, as in Kafka Streams' driver.
         wall_ms: The wall-clock time at the start, in ms since 1970.
@@ -142,6 +145,8 @@ class TopologyTestDriver:
             self._partitions = DrivenPartitions(topology.graph, application_id, partitions or {}, default_partitions)
         self._turns: Counter[str] = Counter()
         self._tasks: list[StreamTask] = []
+        self._has_patterns = bool(topology.graph.patterns)
+        self._matched: set[str] = set()
         self._readers: dict[tuple[str, int], StreamTask] = {}
         self._ready: list[StreamTask] = []
         self._start()
@@ -158,14 +163,16 @@ class TopologyTestDriver:
         return f"<TopologyTestDriver {self._application_id!r}: {len(self._tasks)} tasks>"
 
     def input_topic(self, topic: str, key: Serde[K], value: Serde[V]) -> TestInputTopic[K, V]:
-        """Return a topic to pipe records into.
+        """Return a topic to pipe records into. Topics that match a pattern come into being with that.
 
         Raises:
             LookupError: The topology does not read this topic.
+            TopologyError: Two sources read it, or it has more partitions than there are tasks.
         """
+        self._match(topic)
         read = {name for name, _ in self._readers}
         if topic not in read:
-            known = ", ".join(sorted(read))
+            known = ", ".join(sorted(read | self._patterns()))
             raise LookupError(f"The topology does not read topic {topic!r}. It reads: {known}.")
         return TestInputTopic(topic, key, value, self._pipe, lambda: self._wall_ms)
 
@@ -288,6 +295,7 @@ class TopologyTestDriver:
             check_partition(topic, partition, self._partitions(topic))
         record = CapturedRecord(topic, partition, key, value, timestamp_ms, headers)
         self._written_record(record)
+        self._match(topic)
         if (topic, partition if self._partitions is not None else 0) in self._readers:
             self._arrived.append(record)
 
@@ -306,6 +314,8 @@ class TopologyTestDriver:
         tasks = [task for group in groups if not group.is_global for task in self._tasks_of(group, global_states)]
         self._tasks = [*fillers, *tasks]
         self._readers = {partition: task for task in self._tasks for partition in task.queues}
+        for topic in sorted(self._matched):
+            self._read(topic)
         for task, times in zip(self._tasks, times_ms, strict=False):  # none at the first start
             task.resume_operator_times(times)
         for task in tasks:
@@ -323,6 +333,40 @@ class TopologyTestDriver:
                 task.add(topic, [_at(offset, record) for offset, record in enumerate(records)], partition)
             while task.process(self._wall_ms):
                 self._commit(task)
+
+    def _patterns(self) -> set[str]:
+        """Return what the topology reads by patterns, in words."""
+        shown = (node.pattern.pattern for node in self._topology.graph.patterns.values() if node.pattern is not None)
+        return {f"all that match {pattern!r}" for pattern in shown}
+
+    def _match(self, topic: str) -> None:
+        """Read a topic from now on if it is new, and a pattern matches it."""
+        graph = self._topology.graph
+        if not self._has_patterns or topic in self._matched or not matched_topics(graph, [topic]):
+            return
+        matching(graph, self._application_id, [topic])  # refuses a topic of two sources
+        self._matched.add(topic)
+        self._read(topic)
+
+    def _read(self, topic: str) -> None:
+        reads = {
+            str(group.number)
+            for group in node_groups(self._topology.graph)
+            for source in group.sources
+            if source.matches(topic)
+        }
+        tasks = {task.task_id.partition: task for task in self._tasks if task.task_id.subtopology_id in reads}
+        count = self.partitions(topic)
+        if count > len(tasks):
+            raise TopologyError(
+                f"Topic {topic!r} has {counted(count, 'partition')}, but the sub-topology that reads it has "
+                f"{counted(len(tasks), 'task')}. Name the topic with partitions= of the driver, so "
+                "that there is a task for each."
+            )
+        for number in range(count):
+            if (topic, number) not in self._readers:
+                tasks[number].gain([TopicPartition(topic, number)])
+                self._readers[topic, number] = tasks[number]
 
     def _changelog(self, partition: int, topic: str) -> Iterator[ChangelogRecord]:
         """Return the records from which a store is restored."""

@@ -11,6 +11,7 @@ from tests.topologies.catalogue import (
     merged_sources,
     null_keys,
     null_results,
+    patterns,
     processing,
     rewritten,
     stateless,
@@ -30,7 +31,7 @@ TWINS: Mapping[str, Twin] = MappingProxyType({
     for module in (
         stateless, processing, by_hand, aggregates, windowed, suppressed, tables, stream_joins, table_joins, rewritten,
         failing, null_keys, merged_sources, null_results,
-        copartitioned, versioned,
+        copartitioned, versioned, patterns,
     )
     for name, twin in module.twins.items()
 })  # fmt: skip

@@ -33,6 +33,7 @@ final class Catalogue {
         NullResultTopologies.register(all);
         CopartitionedTopologies.register(all);
         VersionedTopologies.register(all);
+        PatternTopologies.register(all);
         return all;
     }
 

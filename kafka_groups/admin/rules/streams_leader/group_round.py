@@ -6,6 +6,7 @@ from typing import Final
 from attrs import field, frozen
 
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
+from kafka_groups.admin.rules.group_topology.pattern_sources import PatternSources
 from kafka_groups.admin.rules.streams_leader.watched_topics import WatchedTopics
 from kafka_groups.assignment import AssignmentConfigs, HighAvailabilityTaskAssignor, RackAwareStrategy, Registered
 from kafka_groups.errors import KafkaGroupsError
@@ -72,6 +73,7 @@ class GroupRound:
         members: The subscriptions of all members as JoinGroup has them, by member id.
         instance_ids: The instance ids of static members, by member id.
         topology: The topology of the application.
+        sources: Its patterns, which read what the subscriptions of all members have together; None without any.
         settings: Its configuration.
         postponed: How many rounds in a row before this one its assignor could not tell the assignment.
     """
@@ -81,6 +83,7 @@ class GroupRound:
     members: Mapping[str, bytes] = field(repr=False)
     instance_ids: Mapping[str, str] = field(factory=dict, repr=False)
     topology: GroupTopology = field(repr=False)
+    sources: PatternSources | None = field(default=None, repr=False)
     settings: LeaderSettings
     postponed: int = 0
 

@@ -35,15 +35,14 @@ from kafka_groups.admin.rules.streams_leader.hand_over import (
 )
 from kafka_groups.admin.rules.streams_leader.internal_topics import (
     check_counts,
-    existing_topics,
     needed_topics,
     new_topics,
     ready_topics,
-    topics_of_topology,
 )
 from kafka_groups.admin.rules.streams_leader.kept_tasks import MOST_KEPT, as_handed_over, kept_tasks, pause_after_ms
 from kafka_groups.admin.rules.streams_leader.lags import ChangelogEnds, ask_for_ends
 from kafka_groups.admin.rules.streams_leader.leader_input import leader_input
+from kafka_groups.admin.rules.streams_leader.matched_sources import round_with_topics, with_patterns_of
 from kafka_groups.admin.rules.streams_leader.rack_warnings import warnings_about_racks
 from kafka_groups.admin.rules.streams_leader.replica_racks import ReplicaRacks
 from kafka_groups.admin.rules.streams_leader.strangers import warnings_about_strangers
@@ -132,20 +131,21 @@ async def ask_for_round(ask: Asking, ask_for_offsets: Asking, given: GroupRound)
     # The order of errors is that of StreamsPartitionAssignor.assign.
     if leaving:
         return _ended(asked, SHUTDOWN_REQUESTED, f"The members {listed(leaving)} ask all members to shut down")
-    topics = await existing_topics(ask, topics_of_topology(given.topology))
+    given, topics = await round_with_topics(ask, given, asked.subscriptions)
     existing = counts_of_topics(topics)
     missing = missing_sources(given.topology, existing)
     if missing:
         return _ended(asked, INCOMPLETE_SOURCE_TOPICS, f"Source topics do not exist: {listed(missing)}. Create them")
     try:
-        counts = topology_counts(given.topology, existing)
+        counts = topology_counts(given.topology, existing, with_patterns_of(given.sources))
     except TaskAssignmentError as error:
         return evolve(asked, error=ErrorForAll(ASSIGNMENT_FAILED, error))
     created, found = await _ready(ask, given, counts, existing)
     racks = await _racks(ask_for_offsets, given, {**topics, **found}, created)
     tasks = application_tasks(given.topology, counts, racks, given.settings.application_id)
     ends = await ask_for_ends(ask_for_offsets, given.settings.application_id, tasks, created)
-    return evolve(asked, tasks=tasks, ends=ends, created_topics=created, read_counts=counts.read, racks=racks)
+    asked = evolve(asked, given=given, tasks=tasks, ends=ends, created_topics=created)
+    return evolve(asked, read_counts=counts.read, racks=racks)
 
 
 def _ended(asked: AskedRound, code: int, text: str) -> AskedRound:
@@ -278,7 +278,11 @@ def _about_callback(assignor: Registered, error: Exception) -> str:
 
 def _warnings(asked: AskedRound, size: int, *, has_hosts: bool) -> Iterator[str]:
     yield from warnings_about_strangers(
-        asked.subscriptions, asked.tasks, asked.read_counts, readers_of(inputs_of_tasks(asked.tasks))
+        asked.subscriptions,
+        asked.tasks,
+        asked.read_counts,
+        readers_of(inputs_of_tasks(asked.tasks)),
+        asked.given.sources,
     )
     yield from warnings_about_racks(asked.given.settings.configs, asked.subscriptions, asked.racks)
     if asked.ends.failure is not None:

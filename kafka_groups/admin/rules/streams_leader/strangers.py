@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
+from kafka_groups.admin.rules.group_topology.pattern_sources import PatternSources
 from kafka_groups.admin.rules.streams_leader.subscriptions import LedMember, Subscriptions
 from kafka_groups.assignment import TaskInfo
 from kafka_groups.assignment.application.tasks import in_task_order
@@ -16,6 +17,7 @@ def warnings_about_strangers(
     tasks: Mapping[TaskId, TaskInfo],
     read_topics: Collection[str],
     readers: Mapping[TopicPartition, TaskId],
+    sources: PatternSources | None = None,
 ) -> tuple[str, ...]:
     """Return a warning about members with other topics or tasks than the leader's topology has; nothing without such.
 
@@ -24,11 +26,13 @@ def warnings_about_strangers(
         tasks: The tasks of the leader's topology.
         read_topics: The topics that they read.
         readers: The task that reads each partition.
+        sources: The patterns of the leader's topology. Members find topics that match at different times.
     """
+    read = frozenset(read_topics)
     strange = {
         member_id: told
         for member_id, member in sorted(subscriptions.members.items())
-        if (told := "; ".join(_differences(member, tasks, frozenset(read_topics), readers)))
+        if (told := "; ".join(_differences(member, tasks, read, readers, sources)))
     }
     if not strange:
         return ()
@@ -45,14 +49,19 @@ def _differences(
     tasks: Mapping[TaskId, TaskInfo],
     read: frozenset[str],
     readers: Mapping[TopicPartition, TaskId],
+    sources: PatternSources | None,
 ) -> Iterator[str]:
-    roles = {"also reads": member.topics - read, "does not read": read - member.topics}
+    matched = frozenset() if sources is None else sources.matched(member.topics ^ read)
+    roles = {"also reads": member.topics - read - matched, "does not read": read - member.topics - matched}
     for role, topics in roles.items():
         if topics:
             yield f"{role} {listed(sorted(topics))}"
     unknown = member.task_offset_sums.keys() - tasks.keys()
+    if sources is not None:  # a topic that was deleted may have had more partitions
+        unknown = {task for task in unknown if task.subtopology_id not in sources.subtopologies}
     if unknown:
         yield f"has state of {listed(in_task_order(unknown))}"
-    owned = [each for each in sorted(member.owned_partitions) if each not in readers]
+    deleted = frozenset() if sources is None else sources.matched(each.topic for each in member.owned_partitions)
+    owned = [each for each in sorted(member.owned_partitions) if each not in readers and each.topic not in deleted]
     if owned:
         yield f"owns {listed(owned)}"

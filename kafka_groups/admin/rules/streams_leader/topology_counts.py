@@ -32,21 +32,27 @@ def missing_sources(topology: GroupTopology, existing: Collection[str]) -> tuple
     return tuple(sorted(topology.source_topics - set(existing)))
 
 
-def topology_counts(topology: GroupTopology, existing: CountsByTopic) -> TopologyCounts:
+def topology_counts(
+    topology: GroupTopology, existing: CountsByTopic, with_patterns: Collection[str] = ()
+) -> TopologyCounts:
     """Return the numbers of partitions that a topology needs.
 
     Args:
         topology: The topology.
         existing: The numbers of partitions of the topics that exist, with all source topics.
+        with_patterns: The ids of sub-topologies that read topics by patterns. If the largest of these topics is
+            deleted, the application goes on with its internal topics.
 
     Raises:
         LeadingError: Topics that need equal numbers have different ones.
         TaskAssignmentError: The number of a repartition topic depends on itself.
     """
-    read = _DecidedCounts(topology, existing).decided()
+    read = _DecidedCounts(topology, existing, keeps_existing=bool(with_patterns)).decided()
     tasks = {each.subtopology_id: max(read[topic] for topic in each.read_topics) for each in topology.subtopologies}
     changelogs = {
-        topic.name: tasks[each.subtopology_id]
+        topic.name: max(tasks[each.subtopology_id], existing.get(topic.name, 0))
+        if each.subtopology_id in with_patterns
+        else tasks[each.subtopology_id]
         for each in topology.subtopologies
         for topic in each.changelogs
         if topic.name not in each.read_topics
@@ -61,7 +67,8 @@ class _DecidedCounts:
     writers read. Topics that are copartitioned get equal numbers.
     """
 
-    def __init__(self, topology: GroupTopology, existing: CountsByTopic) -> None:
+    def __init__(self, topology: GroupTopology, existing: CountsByTopic, *, keeps_existing: bool) -> None:
+        self._keeps_existing = keeps_existing
         self._topology = topology
         self._existing = existing
         self._repartition = {topic.name: topic for each in topology.subtopologies for topic in each.repartition_sources}
@@ -85,7 +92,10 @@ class _DecidedCounts:
         # counts with whatever number such a leader may have given it. Any other number is a mistake.
         possible = self._possible()
         for name in self._repartition:
-            if name not in self._given and self._existing.get(name) in possible[name]:
+            if name in self._given or name not in self._existing:
+                continue
+            # A number may also come from a topic that a pattern has matched and that was deleted since.
+            if self._keeps_existing or self._existing[name] in possible[name]:
                 yield name, self._existing[name]
 
     def _possible(self) -> dict[str, set[int]]:
@@ -117,11 +127,19 @@ class _DecidedCounts:
             for each in self._topology.subtopologies:
                 self._derive_sinks(each, counts)
         unknown = sorted(self._repartition.keys() - counts.keys())
-        if unknown:
+        if not unknown:
+            return
+        # RepartitionTopics.setRepartitionSourceTopicPartitionCount refuses it with one text for both.
+        if not all(any(name in each.repartition_sinks for each in self._topology.subtopologies) for name in unknown):
             raise TaskAssignmentError(
-                f"The numbers of partitions of the repartition topics {listed(unknown)} depend on each other. Give one "
-                "of them a number."
+                f"The numbers of partitions of the repartition topics {listed(unknown)} follow from topics that match "
+                "a pattern, and no such topic exists. Create one before you start the application, or give the "
+                "repartition topics a number: repartition(partitions=…)."
             )
+        raise TaskAssignmentError(
+            f"The numbers of partitions of the repartition topics {listed(unknown)} depend on each other. Give one of "
+            "them a number."
+        )
 
     def _derive_sinks(self, subtopology: Subtopology, counts: dict[str, int]) -> None:
         known = max((counts[name] for name in subtopology.read_topics if name in counts), default=0)

@@ -1,7 +1,7 @@
 """The assignment that a member of a classic group gets from its leader."""
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attrs import frozen
 
@@ -45,16 +45,19 @@ class ClassicAssignment:
     inputs: TaskInputs
 
     @classmethod
-    def decode(cls, data: bytes, topology: GroupTopology, leader: str) -> "ClassicAssignment":
+    def decode(
+        cls, data: bytes, topology_with: Callable[[Iterable[str]], GroupTopology], leader: str
+    ) -> "ClassicAssignment":
         """Read an assignment.
 
         Args:
             data: The bytes.
-            topology: The member's topology.
+            topology_with: Returns the member's topology, with those of some topics that its patterns match.
             leader: The leader of the group, for errors.
 
         Raises:
             StreamsError: There is no user data, or it cannot be read, or does not fit the partitions or the topology.
+            TopologyError: Two sources of the topology read one of the topics.
         """
         try:
             assignment = ConsumerProtocolAssignment.decode(data)
@@ -71,7 +74,9 @@ class ClassicAssignment:
                 )
             ) from error
         tasks = MemberTasks(active=inputs, standby=(task for task, _ in info.standby_tasks))
-        _check_known(tasks, inputs, topology, leader)
+        # Other members may have found topics that match a pattern before this one.
+        topics = {partition.topic for its in inputs.values() for partition in its}
+        _check_known(tasks, inputs, topology_with(topics), leader)
         return cls(info, tasks, inputs)
 
     @property

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from attrs import field, frozen
 
+from kafka_groups.admin.rules.group_topology.pattern_sources import PatternSources
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.streams.member.classic.dormant_state import DormantState, NoDormantState
 from kafka_groups.streams.member.rules.task_position import TaskPosition
@@ -43,6 +44,7 @@ class ClassicSurroundings:
         backoff: Returns a timer for failures in a row.
         rng: Source of jitter.
         dormant: The state of tasks that no member of its process has.
+        sources: The patterns of the topology; None without any.
     """
 
     positions: Callable[[], Mapping[TaskId, TaskPosition]]
@@ -50,3 +52,4 @@ class ClassicSurroundings:
     backoff: Callable[[], BackoffTimer]
     rng: random.Random
     dormant: DormantState = field(factory=NoDormantState)
+    sources: PatternSources | None = None

@@ -19,6 +19,7 @@ from kafka_groups.streams.member.classic.reconciliation import InputReconciliati
 from kafka_groups.streams.member.classic.round import ClassicRound
 from kafka_groups.streams.member.classic.round_log import RoundLog
 from kafka_groups.streams.member.classic.round_requests import ClassicIdentity, ClassicRequests
+from kafka_groups.streams.member.classic.subscribed_topics import SubscribedTopics
 from kafka_groups.streams.member.classic.versions import UserDataVersion
 from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
 from kafka_groups.streams.member.rules.inbox import ApplicationCalls
@@ -42,10 +43,10 @@ class ClassicMemberState(OwningMember):
         settings: Its configuration.
         coordinator: Finds the broker that coordinates the group.
         errors: Receives errors and events for the log.
-        surroundings: Positions, time, and timers.
+        surroundings: Positions, time, timers, and patterns.
 
     Attributes:
-        description: What the member tells its group about itself.
+        description: What the member tells its group about itself, with the topics that patterns match now.
         member_id: The id that the coordinator gave it; empty before that.
         state: The member's state.
         epoch: The generation that it knows, by which commits are fenced; 0 if it has none.
@@ -79,6 +80,7 @@ class ClassicMemberState(OwningMember):
         self._rounds = RoundLog(errors.events, description.group_id)
         self._follow_ups = FollowUps(settings, surroundings.wall_ms, self._rounds)
         self._version = UserDataVersion()
+        self._subscribed = SubscribedTopics(description.topology, surroundings.sources)
         self._reconciliation = InputReconciliation()
         self._tasks = self._reconciliation.tasks
         self._group = KnownClassicGroup(self._tasks)
@@ -123,6 +125,12 @@ class ClassicMemberState(OwningMember):
     def has_left(self) -> bool:
         """True if the member is not in the group, and waits for no answer about that."""
         return self.state is MembershipState.UNJOINED and self._departure.who is None
+
+    @property
+    def needs_topics(self) -> bool:
+        """True if the member has to know the topics that exist before it can join."""
+        is_joining = self.state is MembershipState.JOINING and self._round.in_flight is None
+        return is_joining and not self._subscribed.is_fresh
 
     # ----------------------------------------------------------------------------- the commit gate
 

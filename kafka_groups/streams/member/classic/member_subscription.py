@@ -14,7 +14,7 @@ from kafka_groups.streams.member.rules.member_description import MemberDescripti
 from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.types import TaskId, TopicPartition
 
-__all__ = ["ClassicSubscription", "partitions_by_name"]
+__all__ = ["ClassicSubscription", "partitions_by_name", "read_topics"]
 
 _INT64_MAX: Final = 2**63 - 1
 
@@ -29,6 +29,7 @@ class ClassicSubscription:
         owned: The input partitions of the active tasks that it owns.
         positions: The positions of the tasks whose state this process has.
         unique_field: The count of the member's JoinGroup requests.
+        topics: The topics that it reads. None: those of its topology.
         error_code: The code that asks all members to shut down, or 0.
     """
 
@@ -37,12 +38,13 @@ class ClassicSubscription:
     owned: Iterable[TopicPartition]
     positions: Mapping[TaskId, TaskPosition]
     unique_field: int
+    topics: frozenset[str] | None = None
     error_code: int = 0
 
     def encode(self, description: MemberDescription) -> bytes:
         """Return the bytes for JoinGroup."""
         return ConsumerProtocolSubscription(
-            topics=tuple(sorted(read_topics(description.topology))),
+            topics=tuple(sorted(read_topics(description.topology) if self.topics is None else self.topics)),
             user_data=self._user_data(description),
             owned_partitions=partitions_by_name(self.owned),
             generation_id=self.generation or NO_GENERATION,

@@ -1,8 +1,11 @@
 """The protocol of a member of a classic group: rounds of JoinGroup and SyncGroup, heartbeats, leaving."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from attrs import evolve
+
+from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError
 from kafka_groups.admin.rules.streams_leader.group_round import MOST_BYTES
 from kafka_groups.client.membership.transitions import next_member_state
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
@@ -41,6 +44,8 @@ _HEARTBEATING: Final = frozenset(
     {MembershipState.LEADING, MembershipState.SYNCING, MembershipState.RECONCILING, MembershipState.STABLE}
 )
 _IN_ROUND: Final = frozenset({MembershipState.JOINING, MembershipState.LEADING, MembershipState.SYNCING})
+
+_OVER: Final = frozenset({MembershipState.UNJOINED, MembershipState.LEAVING, MembershipState.FATAL})
 
 
 class ClassicMembership(ClassicMemberState):
@@ -82,6 +87,41 @@ class ClassicMembership(ClassicMemberState):
             at_ms: The time by the monotonic clock; 0 for at once.
         """
         self._follow_ups.want(reason, at_ms)
+
+    # ------------------------------------------------------------------------------------- topics
+
+    def saw_topics(self, existing: Iterable[str], now_ms: int) -> None:
+        """Subscribe to those of the topics that exist that patterns match. If others were before, join again."""
+        if self.state in _OVER:
+            return
+        try:
+            changes = self._subscribed.saw(existing)
+        except TopologyError as error:
+            self._end_because_of(error, now_ms)
+            return
+        if changes and self.epoch:
+            self._rounds.topics_changed(changes)
+            self._follow_ups.want("the topics that match its patterns have changed")
+        self._note_topics()
+
+    def learn_topics(self, topics: Iterable[str]) -> None:
+        """Subscribe to topics that match patterns and that other members have found first."""
+        if self._subscribed.has_patterns:
+            self._subscribed.learn(topics)
+            self._note_topics()
+
+    def _note_topics(self) -> None:
+        # A topic may be deleted before the tasks that read it are closed.
+        owned = {partition.topic for partition in self._reconciliation.partitions}
+        self.description = evolve(self.description, topology=self._subscribed.topology_with(owned))
+        if patterns := self._subscribed.without_topics():
+            self._rounds.without_topics(patterns)
+
+    def _end_because_of(self, error: KafkaGroupsError, now_ms: int) -> None:
+        if self.member_id:
+            self._leave_because_of(error, now_ms)
+        else:
+            self._refuse(error, now_ms)
 
     # ------------------------------------------------------------------ what the application does
 
@@ -198,8 +238,11 @@ class ClassicMembership(ClassicMemberState):
     def _round_in_ms(self, now_ms: int) -> int:
         """Return how long until JoinGroup or SyncGroup is due."""
         is_joining = self.state is MembershipState.JOINING
-        # Commits that have begun end first. A member that has to leave under its old id joins after that.
-        is_held = is_joining and (self._round.is_held or self._departure.who is not None)
+        # Commits that have begun end first. A member that has to leave under its old id joins after that, and one with
+        # patterns when it knows the topics.
+        is_held = is_joining and (
+            self._round.is_held or self._departure.who is not None or not self._subscribed.is_fresh
+        )
         if is_held or not (is_joining or self.state is MembershipState.SYNCING):
             return NEVER_MS
         return self._round.remaining_ms(now_ms)
@@ -231,6 +274,7 @@ class ClassicMembership(ClassicMemberState):
             owned=self._reconciliation.partitions,
             positions=self._positions(),
             unique_field=self._round.joins,
+            topics=self._subscribed.names,
             error_code=self._group.error_code,
         ).encode(self.description)
         self._round.watch.sent(now_ms)
@@ -403,10 +447,10 @@ class ClassicMembership(ClassicMemberState):
 
     def _take(self, data: bytes, now_ms: int) -> None:
         try:
-            heard = ClassicAssignment.decode(data, self.description.topology, self._round.leader)
+            heard = ClassicAssignment.decode(data, self._subscribed.topology_with, self._round.leader)
             is_error = heard.info.error_code != AssignmentCode.NONE
             has_new_version = not is_error and self._version.heard(heard.info)
-        except StreamsError as error:
+        except (StreamsError, TopologyError) as error:
             self._leave_because_of(error, now_ms)
             return
         self._round.over()
@@ -428,6 +472,7 @@ class ClassicMembership(ClassicMemberState):
             given_up=owned - tasks,
         )
         self._group.endpoints = heard.endpoints
+        self.learn_topics(partition.topic for its in heard.inputs.values() for partition in its)
         if owned.active - tasks.active:
             self._follow_ups.want("it has given up active tasks, which others wait for")
         if has_new_version:
@@ -547,7 +592,9 @@ class ClassicMembership(ClassicMemberState):
         self._round.forget()
 
     def _handle(self, event: ClassicMembershipEvent) -> None:
-        self.state = next_member_state(TRANSITIONS, self.state, event)
+        before, self.state = self.state, next_member_state(TRANSITIONS, self.state, event)
+        if self.state is MembershipState.JOINING and before is not self.state:
+            self._subscribed.joining()
         # As in Java (TaskManager.handleRebalanceComplete): in the next round, another worker may be the first to join.
         if self.state not in _IN_ROUND:
             self._surroundings.dormant.release()

@@ -2,10 +2,11 @@
 
 from attrs import frozen
 
-from kafka_groups.client.events import Area, Events
+from kafka_groups.client.events import Area, Events, listed
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.errors.texts import sentences
+from kafka_groups.streams.member.classic.subscribed_topics import SubscriptionChanges
 from kafka_groups.streams.member.rules.member_tasks import MemberTasks
 
 __all__ = ["JoinWatch", "RoundLog"]
@@ -35,6 +36,20 @@ class RoundLog:
             Area.GROUP,
             f"Generation {generation} of group {self.group_id}: member {member_id} {role}. It joined because {why}. "
             f"It takes {taken}, and gives up {given_up}.",
+        )
+
+    def topics_changed(self, changes: SubscriptionChanges) -> None:
+        """Topics have come or gone that patterns match."""
+        roles = {"new": changes.new, "deleted": changes.gone}
+        told = "; ".join(f"{role}: {listed(topics)}" for role, topics in roles.items() if topics)
+        self.events.note(Area.GROUP, f"Group {self.group_id}: topics that match the patterns have changed ({told}).")
+
+    def without_topics(self, patterns: tuple[str, ...]) -> None:
+        """Patterns match no topic."""
+        self.events.note(
+            Area.GROUP,
+            f"Group {self.group_id}: no topic matches {listed(map(repr, patterns))} now. The application reads such "
+            "topics within metadata.max.age.ms after they are created.",
         )
 
     def refused(self, generation: int, member_id: str, code: int, leader: str) -> None:

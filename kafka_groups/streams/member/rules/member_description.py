@@ -10,7 +10,9 @@ from kafka_groups.protocol.messages.streams_group_parts import KeyValue, UserEnd
 __all__ = ["MemberDescription"]
 
 
-def _tags(given: Mapping[str, str]) -> tuple[KeyValue, ...]:
+def _tags(given: Mapping[str, str] | tuple[KeyValue, ...]) -> tuple[KeyValue, ...]:
+    if isinstance(given, tuple):  # those of a description of which something else changes
+        return given
     return tuple(KeyValue(key=key, value=value) for key, value in sorted(given.items()))
 
 

@@ -19,6 +19,7 @@ from kafka_groups.streams.queries.committed import committed_view
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.worker import StreamsWorker
 from kafka_groups.streams.topology.internal_topics import changelog_topic, group_topology
+from kafka_groups.streams.topology.matched_topics import pattern_sources
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.streams.workers.configured import ConfiguredApplication, configured_application
 from kafka_groups.streams.workers.group_protocol import membership_of
@@ -193,7 +194,12 @@ class Instance:
             number=number,
             task_offsets=positions,
             environment=world.environment(),
-            _membership_of=membership_of(config, self._in_turn, DormantTasks(engines, self.claims, number)),
+            _membership_of=membership_of(
+                config,
+                self._in_turn,
+                DormantTasks(engines, self.claims, number),
+                pattern_sources(settings.tasks.topology, config.application_id, config.topic_configs),
+            ),
         )
         plane = self._plane(application, application.transactional_id(process_id, number))
         worker = StreamsWorker(settings, plane, AsyncMembership(member), world.clock, engines)

@@ -11,6 +11,7 @@ from kafka_groups.config.clients.keywords import StreamsKeywords
 from kafka_groups.serdes import Serde
 from kafka_groups.streams.state.stores import SuppressDefinition
 from kafka_groups.streams.topology.internal_topics import topic_name
+from kafka_groups.streams.topology.matched_topics import matching
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SinkNode, SourceNode
 from kafka_groups.streams.topology.topology import Topology
@@ -155,10 +156,10 @@ class _Play:
         return f"<simulate_streams of {getattr(self.build, '__qualname__', self.build)}>"
 
     async def __call__(self, world: SimulatedWorld) -> None:
-        topology = self.build().graph
-        inputs = encoded_inputs(topology, self.inputs)
         deployment = Deployment(world, self.build, self.config, self.keywords, self.workers)
         application_id = deployment.application.config.application_id
+        topology = matching(self.build().graph, application_id, self.inputs)
+        inputs = encoded_inputs(topology, self.inputs)
         self._create_topics(world, topology)
         names = [f"instance-{number + 1}" for number in range(self.instances)]
         processes = [world.start(deployment.run, name, name=name) for name in names]

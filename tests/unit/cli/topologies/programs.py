@@ -3,6 +3,7 @@
 __all__ = ["PROGRAM"]
 
 PROGRAM = """
+import re
 from datetime import timedelta
 from kafka_groups import serdes
 from kafka_groups.streams import Processor, PunctuationType, StreamsBuilder, TimeWindows, Topology
@@ -14,6 +15,11 @@ def build() -> Topology:
     builder = StreamsBuilder()
     words = builder.stream("posts", **STRINGS).flat_map_values(str.split)
     words.group_by(lambda _, word: word, **STRINGS).count().to_stream().to("word-counts")
+    return builder.build()
+
+def matching():
+    builder = StreamsBuilder()
+    builder.stream(re.compile("posts.*"), **STRINGS).map_values(str.upper, value=serdes.string).to("loud")
     return builder.build()
 
 def windows():

@@ -142,6 +142,7 @@ def test_a_record_with_an_invalid_timestamp_is_named(folder: Path) -> None:
         ("build", ("--input", "posts=posts.csv", "--time", "at"), 1, "posts.csv:1: a row is an object"),
         ("objects_in", ("--input", "posts=posts.jsonl"), 1, "cannot be made from JSON, because serdes.of(complex)"),
         ("two_serdes", ("--input", "posts=posts.jsonl"), 1, "writes to topic 'copies' with other serdes"),
+        ("matching", ("--input", "post=posts.jsonl"), 2, "topic 'post'. It reads: all that match 'posts.*'."),
         ("empty", ("--input", "posts=posts.jsonl"), 2, "does not read topic 'posts'. It reads: none."),
     ],
 )
@@ -159,3 +160,8 @@ def test_a_column_may_have_an_equals_sign(folder: Path) -> None:
     (folder / "posts.csv").write_text("a=b,text\n1,x\n")
     found = lines(run("build", "--input", "posts=posts.csv", "--time", "a=b", "--value", "text"))
     assert [each["key"] for each in found] == ["x"]
+
+
+def test_a_pattern_reads_the_topics_that_were_given() -> None:
+    found = lines(run("matching", "--input", "posts=posts.jsonl", "--input", "posts-2=posts.jsonl"))
+    assert [each["value"] for each in found] == ["OR NOT TO BE", "OR NOT TO BE", "TO BE", "TO BE"]

@@ -1,5 +1,6 @@
 """Streams of the same topics share one source."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -69,3 +70,13 @@ def test_a_stream_that_is_merged_with_itself_has_each_record_once() -> None:
     with TopologyTestDriver(builder.build()) as driver:
         driver.input_topic("in", TEXT, TEXT).pipe("k", "v")
         assert len(driver.output_topic("out", TEXT, TEXT).read_all()) == 1
+
+
+def test_streams_of_a_pattern_are_read_in_one_way() -> None:
+    builder = StreamsBuilder()
+    builder.stream(re.compile("in-.*"), key=TEXT, value=TEXT).to("one")
+    builder.stream(re.compile("in-.*"), key=TEXT, value=TEXT, offset_reset="latest").to("two")
+    with pytest.raises(
+        TopologyError, match=r"stream\(re\.compile\('in-\.\*'\)\) is read twice, with offset_reset=None"
+    ):
+        builder.build()

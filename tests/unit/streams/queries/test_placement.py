@@ -1,5 +1,6 @@
 """The process that has a key, by what the group tells."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ from kafka_groups.records.partitioning import partition_of
 from kafka_groups.serdes import Window, Windowed
 from kafka_groups.streams import KeyQueryMetadata, StoreNotAvailableError, StreamsBuilder, StreamsError, UserEndpoint
 from kafka_groups.streams.member.rules.endpoints import EndpointPartitions
-from kafka_groups.streams.queries.placement import active_process, all_clients, place_of_key
+from kafka_groups.streams.queries.placement import active_process, all_clients, input_topics, place_of_key
 from kafka_groups.streams.workers.query_places import QueryPlaces
 from kafka_groups.types import TopicPartition
 
@@ -100,3 +101,14 @@ def test_processes_come_in_the_order_of_their_addresses() -> None:
     here, there = all_clients(PLACES)
     assert (here.host, here.active, here.standby) == (HERE, parts("lines", 0), parts("lines", 1))
     assert there.host == THERE
+
+
+def test_the_topics_of_a_pattern_are_those_that_exist() -> None:
+    builder = StreamsBuilder()
+    builder.stream(re.compile("lines-.*"), key=TEXT, value=TEXT).group_by_key().count(store="by-key")
+    topology = builder.build().graph
+    assert input_topics(topology, "app", "by-key", ["lines-2", "other", "lines-1"]) == ["lines-1", "lines-2"]
+    places = QueryPlaces({HERE: EndpointPartitions(parts("lines-2", 0, 1))}, {"lines-1": 1, "lines-2": 2, "other": 9})
+    found = place_of_key(topology, "app", topology.stores["by-key"], "x", None, places)
+    assert found == KeyQueryMetadata(HERE, frozenset(), partition_of(b"x", 2))
+    assert active_process(topology, "app", "by-key", 1, places) == HERE

@@ -1,5 +1,6 @@
 """Arguments of the wrong type, and lists of names and stores."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -114,3 +115,19 @@ def test_operators_have_names_that_kafka_streams_allows(name: str) -> None:
         stream().peek(max, name=name)
     with pytest.raises(TopologyError, match=r"is not the name of an operator. Use up to 249 ASCII"):
         stream().process(max, name=name)
+
+
+@pytest.mark.parametrize("topics", [(re.compile("a"), "b"), (re.compile("a"), re.compile("b"))])
+def test_a_pattern_stands_alone(topics: tuple[Any, ...]) -> None:
+    with pytest.raises(TopologyError, match=r"^stream reads re\.compile\('a'\), .* Give one pattern alone"):
+        StreamsBuilder().stream(*topics, key=TEXT, value=TEXT)
+    with pytest.raises(TopologyError, match=r"^Source 'in' reads re\.compile\('a'\), .* Give one pattern alone"):
+        Topology().add_source("in", *topics, key=TEXT, value=TEXT)
+
+
+def test_a_pattern_is_compiled_and_of_text() -> None:
+    with pytest.raises(TopologyError, match=r"invalid topic name 'a\.\*'.*give it re\.compile\(…\)"):
+        StreamsBuilder().stream("a.*", "a*", key=TEXT, value=TEXT)
+    given: Any = re.compile(b"a.*")
+    with pytest.raises(TopologyError, match=r"re\.compile\(b'a\.\*'\) has bytes"):
+        StreamsBuilder().stream(given, key=TEXT, value=TEXT)

@@ -1,11 +1,12 @@
 """The keys of an application as its workers and clients get them."""
 
+import re
 from datetime import timedelta
 
 import pytest
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.streams import ErrorResponse
+from kafka_groups.streams import ErrorResponse, StreamsBuilder, TopologyError, serdes
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.tasks.error_context import ErrorHandlers
 from kafka_groups.streams.workers.configured import configured_application
@@ -68,3 +69,17 @@ def test_handlers_and_the_dead_letter_topic_reach_the_tasks() -> None:
     keywords = {"production_exception_handler": decide, "errors_dead_letter_queue_topic_name": "dead"}
     handlers = configured_application(counting(), GIVEN, keywords, RestoreListeners()).settings.tasks.handlers
     assert handlers == ErrorHandlers(production=decide, dead_letter_topic="dead")
+
+
+def test_patterns_need_a_classic_group_and_leave_its_repartition_topics_alone() -> None:
+    def configured(pattern: str, **keywords: object) -> object:
+        builder = StreamsBuilder()
+        lines = builder.stream(re.compile(pattern), key=serdes.string, value=serdes.string)
+        lines.repartition(name="again").to("out")
+        return configured_application(builder.build(), GIVEN, keywords, RestoreListeners())
+
+    assert configured("p-.*", group_protocol="classic")
+    with pytest.raises(TopologyError, match=r"'p-\.\*', but no release of Kafka .* Set group_protocol='classic'"):
+        configured("p-.*")
+    with pytest.raises(TopologyError, match="'app-again-repartition' matches the pattern"):
+        configured("app-.*", group_protocol="classic")

@@ -1,5 +1,6 @@
 """A driver with several partitions: tasks, partitions of records, stores, restarts, and numbers that are refused."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +19,7 @@ from kafka_groups.streams import (
 )
 from kafka_groups.streams.processors.extractors import fail_on_invalid
 from kafka_groups.testing.topology_driver import TopologyTestDriver
+from kafka_groups.testing.topology_driver.topics import CapturedRecord
 
 TEXT = serdes.string
 KEYS = ("a", "b", "c", "d", "e", "f")
@@ -263,3 +265,75 @@ def test_a_topic_with_fewer_partitions_is_read_by_the_first_tasks() -> None:
         pipe_all(driver, "many")
         assert len(driver.records("out")) == 12
         assert repr(driver) == "<TopologyTestDriver 'test': 3 tasks>"
+
+
+# ----------------------------------------------------------------------------------------------------- patterns
+
+
+def counting_matches() -> Topology:
+    builder = StreamsBuilder()
+    builder.stream(re.compile("in-.*"), key=TEXT, value=TEXT).group_by_key().count(store=COUNTS).to_stream().to("out")
+    builder.stream("other", key=TEXT, value=TEXT).to("in-of-own")
+    return builder.build()
+
+
+def test_a_pattern_reads_whatever_matches_also_what_the_topology_writes() -> None:
+    with TopologyTestDriver(counting_matches()) as driver:
+        for topic in ("in-1", "in-2", "in-1", "other"):
+            driver.input_topic(topic, TEXT, TEXT).pipe("k", topic)
+        assert driver.store(COUNTS).get("k") == 4
+        driver.restart()
+        assert driver.store(COUNTS).get("k") == 4
+        for topic in ("in-2", "in-3"):
+            driver.input_topic(topic, TEXT, TEXT).pipe("k", topic)
+        assert driver.store(COUNTS).get("k") == 6
+        with pytest.raises(
+            LookupError, match=r"topic 'out'. It reads: all that match 'in-\.\*', in-1, in-2, in-3, in-of-own, other\."
+        ):
+            driver.input_topic("out", TEXT, TEXT)
+
+
+def test_topics_of_a_pattern_have_partitions_too() -> None:
+    with TopologyTestDriver(counting_matches(), partitions={"in-1": 3, "in-2": 3}) as driver:
+        for topic in ("in-1", "in-2"):
+            pipe_all(driver, topic)
+        assert [driver.store(COUNTS).get(key) for key in KEYS] == [2] * len(KEYS)
+        assert set().union(*placed(driver, "test-counts-changelog").values()) == {0, 1, 2}
+    with TopologyTestDriver(counting_matches(), default_partitions=2) as driver:
+        pipe_all(driver, "in-1")
+        assert repr(driver) == "<TopologyTestDriver 'test': 4 tasks>"
+
+
+def test_a_topic_of_a_pattern_has_at_most_as_many_partitions_as_there_are_tasks() -> None:
+    driver = TopologyTestDriver(counting_matches(), partitions={"in-1": 1}, default_partitions=2)
+    with pytest.raises(
+        TopologyError, match=r"'in-2' has 2 partitions, but .* has 1 task\. Name the topic with partitions="
+    ):
+        driver.input_topic("in-2", TEXT, TEXT)
+
+
+def test_a_topic_that_two_patterns_match_is_refused() -> None:
+    builder = StreamsBuilder()
+    builder.stream(re.compile("in-.*"), key=TEXT, value=TEXT).to("one")
+    builder.stream(re.compile(".*-1"), key=TEXT, value=TEXT).to("two")
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.input_topic("in-2", TEXT, TEXT).pipe("k", "v")
+        with pytest.raises(TopologyError, match="'in-1' matches the pattern"):
+            driver.input_topic("in-1", TEXT, TEXT)
+
+
+def test_records_that_wait_in_the_only_queue_are_processed_when_another_topic_comes() -> None:
+    builder = StreamsBuilder()
+    lines = builder.stream(re.compile("in-.*"), key=TEXT, value=TEXT)
+    first = lines.filter(lambda _, value: value == "first")
+    first.map_values(lambda _: "late", value=TEXT).to(lambda *_: "in-late")
+    lines.to("out")
+    with TopologyTestDriver(builder.build()) as driver:
+        source = driver.input_topic("in-1", TEXT, TEXT)
+        driver._arrived.extend(
+            CapturedRecord("in-1", 0, b"k", value, 0, ()) for value in (b"first", b"second", b"third")
+        )
+        source.pipe("k", "fourth", timestamp_ms=0)
+        assert sorted(record.value or b"" for record in driver.records("out")) == [
+            b"first", b"fourth", b"late", b"second", b"third",
+        ]  # fmt: skip

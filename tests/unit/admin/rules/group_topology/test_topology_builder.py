@@ -145,3 +145,13 @@ def test_a_mistake_between_subtopologies(mistake: str) -> None:
     builder, message = BETWEEN[mistake]
     with pytest.raises(TopologyError, match=message):
         builder.build()
+
+
+def test_a_sub_topology_whose_patterns_match_nothing_is_left_out_but_what_it_writes_counts() -> None:
+    builder = GroupTopologyBuilder().add_subtopology("0", sinks=[THROUGH.name], _has_patterns=True)
+    topology = builder.add_subtopology("1", repartition_sources=[THROUGH]).build()
+    assert [each.subtopology_id for each in topology.subtopologies] == ["1"]
+    alone = GroupTopologyBuilder().add_subtopology("0", _has_patterns=True)
+    assert alone.build().subtopologies == ()
+    found = GroupTopologyBuilder().add_subtopology("0", sources=["in"], _has_patterns=True).build()
+    assert [each.source_topics for each in found.subtopologies] == [("in",)]

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology, RepartitionTopic, Subtopology
+from kafka_groups.admin.rules.group_topology.pattern_sources import PatternSources
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.coordinators import CoordinatorManager
@@ -88,7 +89,9 @@ def description(**changes: Any) -> MemberDescription:
 class Member:
     """A membership with a coordinator that is known, and a clock."""
 
-    def __init__(self, dormant: DormantState | None = None, **changes: Any) -> None:
+    def __init__(
+        self, dormant: DormantState | None = None, sources: PatternSources | None = None, **changes: Any
+    ) -> None:
         self.now_ms = 10_000
         self.errors = BackgroundErrors()
         backoff = BackoffTimer(100, 1000, random.Random(1))
@@ -107,6 +110,7 @@ class Member:
                 backoff=lambda: BackoffTimer(100, 1000, random.Random(2)),
                 rng=random.Random(3),
                 dormant=dormant or NoDormantState(),
+                sources=sources,
             ),
         )
 

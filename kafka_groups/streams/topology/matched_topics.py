@@ -1,0 +1,103 @@
+"""Sources that read topics by patterns, and the topics that these match."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
+from kafka_groups.admin.rules.group_topology.pattern_sources import PatternSources
+from kafka_groups.admin.rules.group_topology.topology_builder import TopologyError
+from kafka_groups.streams.topology.internal_topics import group_topology, topic_name
+from kafka_groups.streams.topology.node_graph import NodeGraph
+from kafka_groups.streams.topology.nodes import SourceNode
+from kafka_groups.streams.topology.subtopologies import node_groups
+
+__all__ = ["matched_topics", "matching", "pattern_sources", "refuse_patterns"]
+
+_NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+def matching(topology: NodeGraph, application_id: str, topics: Iterable[str]) -> NodeGraph:
+    """Return a topology whose patterns read those of these topics that they match, and no others.
+
+    Args:
+        topology: The topology.
+        application_id: Prefix of the internal topics.
+        topics: Names of topics that exist.
+
+    Raises:
+        TopologyError: Another source reads a topic that a pattern matches.
+    """
+    names = sorted(set(topics))
+    found = {name: [topic for topic in names if node.matches(topic)] for name, node in topology.patterns.items()}
+    if not found:
+        return topology
+    for name, its in found.items():
+        for topic in its:
+            _check_readers(topology, application_id, name, topic)
+    return topology.reading(found)
+
+
+def _check_readers(topology: NodeGraph, application_id: str, source: str, topic: str) -> None:
+    # SourceNodeFactory.topics in Kafka refuses a topic that two patterns match. Repartition topics have their full
+    # names only now.
+    readers = [name for name, node in topology.nodes.items() if isinstance(node, SourceNode)]
+    for name in readers:
+        if name != source and _reads(topology, application_id, name, topic):
+            raise TopologyError(
+                f"Topic {topic!r} matches the pattern of source {source!r}, but source {name!r} reads it, too. A topic "
+                "has one source: change the pattern, so that it does not match this topic."
+            )
+
+
+def _reads(topology: NodeGraph, application_id: str, source: str, topic: str) -> bool:
+    node = topology.nodes[source]
+    if not isinstance(node, SourceNode):
+        return False
+    return node.matches(topic) or topic in {topic_name(topology, application_id, name) for name in node.topics}
+
+
+def pattern_sources(
+    topology: NodeGraph, application_id: str, topic_configs: Mapping[str, str] = _NO_CONFIGS
+) -> PatternSources | None:
+    """Return the patterns of an application for the members of its group, or None if it has none.
+
+    Args:
+        topology: The topology.
+        application_id: Prefix of the internal topics.
+        topic_configs: Configs of all internal topics (`topic.*`).
+    """
+
+    def topology_of(topics: Iterable[str]) -> GroupTopology:
+        return group_topology(matching(topology, application_id, topics), application_id, topic_configs)
+
+    patterns = tuple(node.pattern for node in topology.patterns.values() if node.pattern is not None)
+    if not patterns:
+        return None
+    groups = (group for group in node_groups(topology) if any(source.pattern is not None for source in group.sources))
+    return PatternSources(patterns, topology_of, frozenset(str(group.number) for group in groups))
+
+
+def matched_topics(topology: NodeGraph, topics: Iterable[str]) -> frozenset[str]:
+    """Return those of some topics that a pattern of a topology matches."""
+    sources = tuple(topology.patterns.values())
+    return frozenset(topic for topic in topics if any(source.matches(topic) for source in sources))
+
+
+def refuse_patterns(topology: NodeGraph) -> None:
+    """Refuse a topology with patterns for a streams group.
+
+    Raises:
+        TopologyError: It has one.
+    """
+    for name, node in topology.patterns.items():
+        # Heartbeats of streams groups have a field for patterns, but the coordinators of all releases of Kafka refuse a
+        # topology that uses it (StreamsGroupHeartbeatRequest, KIP-1071).
+        raise TopologyError(
+            f"Source {name!r} reads all topics that match {_text(node)!r}, but no release of Kafka accepts patterns in "
+            "streams groups. Set group_protocol='classic', or name the topics."
+        )
+
+
+def _text(node: SourceNode) -> str:
+    return "" if node.pattern is None else node.pattern.pattern
