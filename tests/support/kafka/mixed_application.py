@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from confluent_kafka import Consumer, ConsumerGroupState, KafkaError, KafkaException, Message, Producer
@@ -86,12 +87,13 @@ def python_instance(  # noqa: PLR0917 - what a process is told
     guarantee: Guarantee = AT_LEAST_ONCE,
     state_dir: Path | None = None,
     protocol: Protocol = "streams",
+    more: Mapping[str, str] = MappingProxyType({}),
 ) -> KafkaStreams:
     """Return an instance in Python; for other processes. With a directory, its stores are on disk."""
     on_disk = {} if state_dir is None else {"state.dir": state_dir, "default.dsl.store": "lmdb"}
     return KafkaStreams(
         partial(mixed_topology, kind, source, sink),
-        {**on_disk, **keys_of(protocol)},
+        {**on_disk, **keys_of(protocol), **more},
         application_id=application_id,
         bootstrap_servers=servers,
         commit_interval_ms=100,
@@ -129,7 +131,12 @@ class MixedApplication:
         protocol: The protocol of its group.
         release: The release of Kafka Streams. Older ones know the kinds `words` and `counts` only.
         java_guarantee: What the instance in Java promises, by the name that its release has for that.
+
+    Attributes:
+        more_keys: More keys of all its instances in this process and in Java.
     """
+
+    more_keys: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
         self,
@@ -196,6 +203,7 @@ class MixedApplication:
         }  # fmt: skip
         if self.protocol == "classic":
             properties |= {name.replace(".", "_"): value for name, value in CLASSIC_TIMES.items()}
+        properties |= {name.replace(".", "_"): value for name, value in self.more_keys.items()}
         java = LineProgram(command)
         java.say("open", self.kind, self.source, self.sink, *pairs(properties | more))
         return java
@@ -221,6 +229,7 @@ class MixedApplication:
             guarantee=self.guarantee,
             state_dir=self._state_dir,
             protocol=self.protocol,
+            more=self.more_keys,
         )
         self._python.start()
 
@@ -268,7 +277,7 @@ class MixedApplication:
     def _is_shared(self) -> bool:
         if self._java is not None:
             state, _, error = self._java.ask_line("state").strip().partition(":")
-            assert not error
+            assert not error, error
             if state != "RUNNING":
                 return False
         if self._python is not None:

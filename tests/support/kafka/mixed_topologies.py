@@ -5,6 +5,7 @@ counts once: at least once promises no more. Those of the kind "counts", which i
 show each line that was processed twice.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
@@ -26,10 +27,22 @@ from kafka_groups.streams import (
     stores,
 )
 
-__all__ = ["KINDS", "STORE", "Line", "Result", "expected", "expected_versions", "mixed_topology", "window_name"]
+__all__ = [
+    "KINDS",
+    "PATTERN",
+    "STORE",
+    "Line",
+    "Result",
+    "expected",
+    "expected_versions",
+    "mixed_topology",
+    "window_name",
+]
 
 KINDS = ("words", "windows", "sessions", "held", "join", "versions")
 STORE = "lines"
+PATTERN = "pattern:"
+"""The beginning of a source that is a pattern of topics."""
 SIZE, GRACE = timedelta(minutes=1), timedelta(days=1)
 _SIZE_MS = 60_000
 
@@ -50,9 +63,10 @@ class Result(NamedTuple):
 
 
 def mixed_topology(kind: str, source: str, sink: str) -> Topology:
-    """Return the topology of a kind."""
+    """Return the topology of a kind. The source is a topic, or `PATTERN` and a pattern of topics."""
     builder = StreamsBuilder()
-    lines = builder.stream(source, key=serdes.string, value=serdes.string)
+    read = re.compile(source.removeprefix(PATTERN)) if source.startswith(PATTERN) else source
+    lines = builder.stream(read, key=serdes.string, value=serdes.string)
     _result(kind, lines).to(sink, key=serdes.string, value=serdes.string)
     return builder.build()
 

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.regex.Pattern;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -46,7 +47,8 @@ import org.apache.kafka.streams.state.Stores;
  * open KIND INPUT OUTPUT KEY=VALUE...
  * </pre>
  *
- * and KIND is one of words, windows, sessions, held, join and versions. Later lines are
+ * and KIND is one of words, windows, sessions, held, join and versions. INPUT is a topic, or "pattern:" and a pattern of
+ * topics. Later lines are
  *
  * <pre>
  * state           prints STATE:ERROR
@@ -60,6 +62,7 @@ public class MixedInstance {
     private static final Duration GRACE = Duration.ofDays(1);
     private static final Duration SIZE = Duration.ofMinutes(1);
     private static final Serde<String> TEXT = Serdes.String();
+    private static final String PATTERN = "pattern:";
 
     private static String kind;
     private static KafkaStreams streams;
@@ -89,14 +92,19 @@ public class MixedInstance {
         }
         kind = words.get(1);
         StreamsBuilder builder = new StreamsBuilder(new TopologyConfig(new StreamsConfig(properties)));
-        KStream<String, String> lines = builder.stream(words.get(2), Consumed.with(TEXT, TEXT));
-        result(lines).to(words.get(3), Produced.with(TEXT, TEXT));
+        result(read(builder, words.get(2))).to(words.get(3), Produced.with(TEXT, TEXT));
         streams = new KafkaStreams(builder.build(properties), properties);
         streams.setUncaughtExceptionHandler(thrown -> {
             error = thrown.toString().replaceAll("\\s+", "_");
             return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
         });
         streams.start();
+    }
+
+    private static KStream<String, String> read(StreamsBuilder builder, String input) {
+        return input.startsWith(PATTERN)
+                ? builder.stream(Pattern.compile(input.substring(PATTERN.length())), Consumed.with(TEXT, TEXT))
+                : builder.stream(input, Consumed.with(TEXT, TEXT));
     }
 
     private static KStream<String, String> result(KStream<String, String> lines) {
