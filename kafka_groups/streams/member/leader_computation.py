@@ -21,6 +21,9 @@ __all__ = ["ASSIGNORS", "BusyAssignors", "ComputationTimes", "Elsewhere", "Leade
 
 T = TypeVar("T")
 
+_STOOD_STILL_MS: Final = 1_000
+"""A process whose timer comes so much too late has stood still: it was stopped, or its machine was paused."""
+
 
 class Elsewhere(Protocol):
     """Runs a function where it does not hold up the member, such as `in_thread`."""
@@ -246,6 +249,11 @@ class LeaderComputation:
             await asyncio.gather(waiting, return_exceptions=True)
 
     async def _is_done(self, waiting: "asyncio.Future[T]", until_ms: int) -> bool:
-        left_ms = max(0, until_ms - self._clock.now_ms())
-        done, _ = await asyncio.wait([waiting], timeout=left_ms / 1000)
-        return bool(done)
+        while True:
+            left_ms = max(0, until_ms - self._clock.now_ms())
+            done, _ = await asyncio.wait([waiting], timeout=left_ms / 1000)
+            now_ms = self._clock.now_ms()
+            if done or now_ms - until_ms < _STOOD_STILL_MS:
+                return bool(done)
+            # The process stood still, and the assignor with it. It may return any moment now.
+            until_ms = now_ms + _STOOD_STILL_MS

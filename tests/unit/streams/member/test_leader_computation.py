@@ -24,6 +24,7 @@ from kafka_groups.streams.member.leader_computation import (
     LeaderComputation,
     in_thread,
 )
+from kafka_groups.testing.simulation.virtual_time import Simulation, VirtualTimeLoop, run_simulated
 
 T = TypeVar("T")
 ASSIGNOR, OTHER = object(), object()
@@ -287,3 +288,38 @@ def test_the_round_after_one_that_is_over_gives_up_what_that_has_begun() -> None
         assert not gates.begun[1].is_set()
 
     run(program)
+
+
+def test_a_process_that_stood_still_does_not_give_up_its_assignor() -> None:
+    """With SIGSTOP, or in a machine that was paused, the assignor stood still, too."""
+
+    async def program(simulation: Simulation) -> None:
+        async def after_two_moments(function: Callable[[], T]) -> T:
+            for _ in range(2):
+                await asyncio.sleep(0.2)
+            return function()
+
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        made = LeaderComputation(after_two_moments, simulation.clock, TIMES, lambda _text: None, BusyAssignors())
+        computing = asyncio.create_task(made.run("own", ASSIGNOR, lambda: 1))
+        await asyncio.sleep(0.1)
+        loop.block(2 * TIMES.limit_ms / 1_000)
+        assert await computing == 1
+
+    run_simulated(program, 1)
+
+
+def test_an_assignor_that_takes_too_long_is_given_up_on_time() -> None:
+    async def program(simulation: Simulation) -> None:
+        async def in_a_year(function: Callable[[], T]) -> T:
+            await asyncio.sleep(365 * 86_400)
+            return function()
+
+        made = LeaderComputation(in_a_year, simulation.clock, TIMES, lambda _text: None, BusyAssignors())
+        begun_ms = simulation.clock.now_ms()
+        with pytest.raises(LeadingError, match="has not returned within 150000 ms"):
+            await made.run("own", ASSIGNOR, lambda: 1)
+        assert simulation.clock.now_ms() - begun_ms == TIMES.limit_ms
+
+    run_simulated(program, 1)
