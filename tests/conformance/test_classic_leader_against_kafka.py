@@ -13,18 +13,15 @@ import pytest
 from attrs import evolve
 
 from kafka_groups.admin.rules.streams_leader import subscriptions
-from kafka_groups.admin.rules.streams_leader.group_round import LedRound
 from kafka_groups.admin.rules.streams_leader.hand_over import inputs_of_tasks, readers_of
-from kafka_groups.admin.rules.streams_leader.leading import ask_for_round, led_round
+from kafka_groups.admin.rules.streams_leader.leading import ask_for_round
 from kafka_groups.protocol.apis import ApiKey
-from kafka_groups.protocol.consumer_protocol import ConsumerProtocolAssignment
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.streams_user_data.assignment_info import decode_assignment
 from kafka_groups.protocol.streams_user_data.offset_sums import RUNNING_TASK
 from kafka_groups.protocol.streams_user_data.versions import FIRST_WITH_NEXT_REBALANCE
-from kafka_groups.types import TaskId, TopicPartition
-from tests.support.assignors.answered_questions import AnsweringTopics
-from tests.support.assignors.leader_cases import FUTURE_VERSION, LeaderCase, ToldMember, random_group
+from kafka_groups.types import TaskId
+from tests.support.assignors.compared_leaders import decoded, led
+from tests.support.assignors.leader_cases import LeaderCase, random_group
 from tests.support.assignors.leader_defects import LEADER_DEFECTS
 from tests.support.kafka.kafka_classic_leader import KafkaClassicLeader
 from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
@@ -50,29 +47,6 @@ def seeds(request: pytest.FixtureRequest) -> range:
 def future(kafka: KafkaClassicLeader, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give members of later versions the process that they have in this run of Java, as it counts in their order."""
     monkeypatch.setattr(subscriptions, "FUTURE_PROCESS", kafka.future_process(random_group(0)))
-
-
-def led(case: LeaderCase, topics: AnsweringTopics | None = None) -> LedRound:
-    topics = topics or case.topics
-    return led_round(asyncio.run(ask_for_round(topics, topics, case.round)), case.now_ms)
-
-
-def decoded(data: bytes) -> dict[str, Any]:
-    """Return an assignment without the order that Java's hash tables give it."""
-    assignment = ConsumerProtocolAssignment.decode(data)
-    info = decode_assignment(assignment.user_data)
-    partitions = sorted(
-        TopicPartition(topic, number) for topic, numbers in assignment.assigned_partitions.items() for number in numbers
-    )
-    return {
-        "version": (assignment.version, info.version, info.commonly_supported_version),
-        "tasks": dict(zip(partitions, info.active_tasks, strict=True)),
-        "standby": {task: sorted(inputs) for task, inputs in info.standby_tasks},
-        "error": info.error_code,
-        "next": info.next_rebalance_ms,
-        "hosts": {host: sorted(owned) for host, owned in info.host_maps.active},
-        "hosts of copies": {host: sorted(owned) for host, owned in info.host_maps.standby},
-    }
 
 
 def test_both_send_the_same(kafka: KafkaClassicLeader, seeds: range) -> None:
@@ -118,7 +92,7 @@ def test_without_ends_of_changelogs_tasks_stay_with_their_owners(kafka: KafkaCla
 def check_stays(case: LeaderCase, given: Mapping[str, Mapping[str, Any]]) -> None:
     """Check that each task runs once, in a process that had it if there is one, or waits for another thread of that."""
     tasks, had = asyncio.run(ask_for_round(case.topics, case.topics, case.round)).tasks, owners(case)
-    processes = {member.member_id: process_of(member) for member in case.members}
+    processes = {member.member_id: member.of_process for member in case.members}
     given_tasks = [(task, id_) for id_, each in given.items() for task in set(each["tasks"].values())]
     active = dict(given_tasks)
     assert len(active) == len(given_tasks)
@@ -136,12 +110,7 @@ def owners(case: LeaderCase) -> dict[TaskId, set[UUID | None]]:
     readers = readers_of(inputs_of_tasks(tasks))
     found: dict[TaskId, set[UUID | None]] = {}
     for member in case.members:
-        running = {task for task, offset in member.sums if offset == RUNNING_TASK and process_of(member)}
+        running = {task for task, offset in member.sums if offset == RUNNING_TASK and member.of_process}
         for task in {readers[each] for each in member.owned} | running:
-            found.setdefault(task, set()).add(process_of(member))
+            found.setdefault(task, set()).add(member.of_process)
     return found
-
-
-def process_of(member: ToldMember) -> UUID | None:
-    """Return the process that a leader takes a member for. Those of later versions are in one of their own: None."""
-    return member.process_id if member.version < FUTURE_VERSION else None

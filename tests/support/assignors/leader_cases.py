@@ -18,7 +18,13 @@ from kafka_groups.admin.rules.group_topology.group_topology import (
     Subtopology,
 )
 from kafka_groups.admin.rules.streams_leader.group_round import GroupRound, LeaderSettings
-from kafka_groups.assignment import AssignmentConfigs
+from kafka_groups.assignment import (
+    AssignmentConfigs,
+    LegacyStickyTaskAssignor,
+    Registered,
+    StickyTaskAssignor,
+    TaskAssignor,
+)
 from kafka_groups.protocol.consumer_protocol import ConsumerProtocolSubscription
 from kafka_groups.protocol.member_data import INT32
 from kafka_groups.protocol.streams_user_data.offset_sums import RUNNING_TASK
@@ -26,11 +32,19 @@ from kafka_groups.protocol.streams_user_data.subscription_info import Subscripti
 from kafka_groups.protocol.streams_user_data.versions import LATEST_VERSION
 from kafka_groups.types import TaskId, TopicPartition
 from tests.support.assignors.answered_questions import AnsweringTopics
+from tests.support.assignors.dealing_assignor import DealingAssignor
 
-__all__ = ["APPLICATION", "FUTURE_VERSION", "LeaderCase", "LeaderLimits", "ToldMember", "random_group"]
+__all__ = ["APPLICATION", "ASSIGNORS", "FUTURE_VERSION", "LeaderCase", "LeaderLimits", "ToldMember", "random_group"]
 
 APPLICATION: Final = "app"
 FUTURE_VERSION: Final = LATEST_VERSION + 1
+
+ASSIGNORS: Final[Mapping[str, type[TaskAssignor]]] = {
+    "sticky": StickyTaskAssignor,
+    "legacy": LegacyStickyTaskAssignor,
+    "dealing": DealingAssignor,
+}
+"""The assignors that Java's leader has, too."""
 
 _FIRST_WITH_SUMS = 7
 _MOST_OF_ONE = 20
@@ -45,11 +59,13 @@ class LeaderLimits:
         members: Most members.
         tasks: Most tasks.
         versions: The versions of user data that occur.
+        processes: Most processes.
     """
 
     members: int = 12
     tasks: int = 60
     versions: tuple[int, ...] = tuple(range(6, LATEST_VERSION + 1))
+    processes: int = 12
 
 
 _USUAL: Final = LeaderLimits()
@@ -70,6 +86,8 @@ class ToldMember:
         owned: The partitions that it owns.
         sums: The tasks whose state it has.
         generation: The generation in which it got its partitions.
+        instance_id: The id of a static member, or None.
+        error_code: The code that it sends, from version 9 on.
     """
 
     member_id: str
@@ -82,6 +100,13 @@ class ToldMember:
     owned: frozenset[TopicPartition] = frozenset()
     sums: tuple[tuple[TaskId, int], ...] = ()
     generation: int = 3
+    instance_id: str | None = None
+    error_code: int = 0
+
+    @property
+    def of_process(self) -> UUID | None:
+        """The process that a leader takes it for. Members of later versions are in one of their own: None."""
+        return self.process_id if self.version < FUTURE_VERSION else None
 
     def subscription(self, topics: Iterable[str]) -> bytes:
         """Return its subscription as JoinGroup has it."""
@@ -105,6 +130,7 @@ class ToldMember:
             latest_supported_version=self.latest,
             task_offset_sums=self.sums,
             user_endpoint=self.endpoint,
+            error_code=self.error_code,
             client_tags=tuple(self.tags.items()),
         ).encode()
 
@@ -124,6 +150,8 @@ class LeaderCase:
         racks: The racks of the brokers, by node id.
         replicas: The node ids of the brokers that have a partition; 0 alone where nothing is said.
         fails_offsets: Whether the ends of changelogs cannot be found.
+        assignor: The name of its assignor: one of `ASSIGNORS`, or None for the default.
+        mistake: The mistake that `dealing` makes, or nothing.
     """
 
     topology: GroupTopology
@@ -136,6 +164,8 @@ class LeaderCase:
     racks: Mapping[int, str | None] = field(factory=lambda: {0: None})
     replicas: Mapping[TopicPartition, tuple[int, ...]] = field(factory=dict)
     fails_offsets: bool = False
+    assignor: str | None = None
+    mistake: str = ""
 
     @property
     def read_topics(self) -> frozenset[str]:
@@ -154,9 +184,16 @@ class LeaderCase:
             generation=4,
             member_id=self.members[0].member_id,
             members=self.subscriptions,
+            instance_ids={each.member_id: each.instance_id for each in self.members if each.instance_id is not None},
             topology=self.topology,
-            settings=LeaderSettings(application_id=APPLICATION, assignment=self.configs),
+            settings=LeaderSettings(application_id=APPLICATION, assignment=self.configs, assignor=self._registered()),
         )
+
+    def _registered(self) -> Registered | None:
+        if self.assignor is None:
+            return None
+        made = DealingAssignor(self.mistake) if self.assignor == "dealing" else ASSIGNORS[self.assignor]
+        return Registered(made, name=self.assignor)
 
     @property
     def topics(self) -> AnsweringTopics:
@@ -295,7 +332,7 @@ class _Topics:
 
 def _members(rng: random.Random, limits: LeaderLimits) -> Iterator[ToldMember]:
     count = rng.randint(1, limits.members)
-    processes = [UUID(int=rng.getrandbits(128)) for _ in range(rng.randint(1, count))]
+    processes = [UUID(int=rng.getrandbits(128)) for _ in range(rng.randint(1, min(count, limits.processes)))]
     has_endpoints, usual = rng.random() < 0.6, rng.choice((limits.versions[-1], rng.choice(limits.versions)))
     mixing = rng.choice((0, 0, 0.3))
     for number in range(count):

@@ -5,17 +5,24 @@ A question is a line of JSON, and so is its answer:
     application     the application id
     process         the process of the leader
     nowMs           the time, which stands still
-    configs         {lag, warmups, standbys, probingMs}
+    configs         {lag, warmups, standbys, probingMs, tags, strategy, traffic, nonOverlap}; costs may be null
+    assignor        the assignor: "default", "sticky", "legacy", or "dealing", which makes a mistake if there is one
+    mistake         one of dealing_assignor.py, or ""
     subtopologies   [{sources, repartition: [{name, partitions}], sinks, stores, sourceChangelogs, copartition}], in the
                     order of their numbers; partitions may be null. Changelogs are named after stores, or are sources
     topics          {topic: partitions}, those that exist
+    racks           {node id: rack or null}
+    replicas        {topic: [[node id]]}; what is not named has one replica, in the first broker
     ends            {topic: [end]}, of changelogs that exist
     committed       {topic: [offset or null]}, of source topics that are changelogs
     failsOffsets    whether the ends of changelogs cannot be found
     members         {member id: subscription in base64}
+    instances       {member id: instance id}
 
 The answer is {assignments: {member id: assignment in base64}, created: {topic: partitions}} or {exception, at}, and
-"future", the process of all members with user data of a later version, which differs in each run of Java.
+"future", the process of all members with user data of a later version, which differs in each run of Java. The assignor
+"dealing" adds "heard", the arguments of its callback: {error, assignments: {member id: base64}, subscriptions: {member
+id: {subscription in base64, instance}}}.
 """
 
 import base64
@@ -35,7 +42,8 @@ from tests.support.kafka.kafka_application_assignor import JavaExceptionError
 
 __all__ = ["KafkaClassicLeader", "KafkaRound"]
 
-_SOURCE: Final = Path(__file__).parent / "java" / "ClassicLeaderDriver.java"
+_JAVA: Final = Path(__file__).parent / "java"
+_SOURCES: Final = (_JAVA / "ClassicLeaderDriver.java", _JAVA / "DealingAssignor.java")
 _MAIN: Final = "org.apache.kafka.streams.processor.internals.ClassicLeaderDriver"
 _COMPILING_S: Final = 120
 _QUIET: Final = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
@@ -49,10 +57,31 @@ class KafkaRound:
     Attributes:
         assignments: The assignments by member id.
         created: The topics that were created, with their numbers of partitions.
+        exception: What it has thrown instead; nothing if it has not.
+        heard: The arguments of the assignor's callback, or None.
     """
 
     assignments: Mapping[str, bytes]
     created: Mapping[str, int]
+    exception: str = ""
+    heard: "KafkaCallback | None" = None
+
+
+@frozen
+class KafkaCallback:
+    """The arguments of an assignor's callback.
+
+    Attributes:
+        error: The name of the error.
+        assignments: The assignments by member id.
+        subscriptions: The subscriptions by member id.
+        instances: The instance ids by member id.
+    """
+
+    error: str
+    assignments: Mapping[str, bytes]
+    subscriptions: Mapping[str, bytes]
+    instances: Mapping[str, str | None]
 
 
 class KafkaClassicLeader(LineProgram):
@@ -64,7 +93,7 @@ class KafkaClassicLeader(LineProgram):
     """
 
     def __init__(self, directory: Path, classpath: str) -> None:
-        command = ["javac", "-cp", classpath, "-d", str(directory), str(_SOURCE)]
+        command = ["javac", "-cp", classpath, "-d", str(directory), *map(str, _SOURCES)]
         subprocess.run(command, check=True, timeout=_COMPILING_S)
         super().__init__(["java", "-ea", _QUIET, "-cp", f"{directory}:{classpath}", _MAIN])
 
@@ -78,15 +107,43 @@ class KafkaClassicLeader(LineProgram):
         Raises:
             JavaExceptionError: The leader threw an exception, and its thread would have ended.
         """
+        found = self.try_to_lead(case)
+        if found.exception:
+            raise JavaExceptionError(found.exception)
+        return found
+
+    def try_to_lead(self, case: LeaderCase) -> KafkaRound:
+        """Lead a round, or return the exception."""
         answer = self._answer(case)
-        if "exception" in answer:
-            raise JavaExceptionError(f"{answer['exception']} {answer['at']}")
-        assignments = {member_id: base64.b64decode(text) for member_id, text in answer["assignments"].items()}
-        return KafkaRound(assignments, answer["created"])
+        failed = f"{answer['exception']} {answer['at']}" if "exception" in answer else ""
+        told = answer.get("heard")
+        heard = None if told is None else _callback(told)
+        return KafkaRound({} if failed else _decoded(answer["assignments"]), answer.get("created", {}), failed, heard)
 
     def _answer(self, case: LeaderCase) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(self.ask_line(json.dumps(_question(case))))
         return answer
+
+
+def _decoded(texts: Mapping[str, str]) -> dict[str, bytes]:
+    return {member_id: base64.b64decode(text) for member_id, text in texts.items()}
+
+
+def _callback(told: Mapping[str, Any]) -> KafkaCallback:
+    subscriptions = told["subscriptions"]
+    return KafkaCallback(
+        told["error"],
+        _decoded(told["assignments"]),
+        _decoded({member_id: each["subscription"] for member_id, each in subscriptions.items()}),
+        {member_id: each["instance"] for member_id, each in subscriptions.items()},
+    )
+
+
+def _replicas(case: LeaderCase) -> dict[str, list[list[int]]]:
+    found: dict[str, list[list[int]]] = {}
+    for partition in sorted(case.replicas):
+        found.setdefault(partition.topic, []).append(list(case.replicas[partition]))
+    return found
 
 
 def _question(case: LeaderCase) -> dict[str, Any]:
@@ -99,12 +156,21 @@ def _question(case: LeaderCase) -> dict[str, Any]:
             "warmups": case.configs.max_warmup_replicas,
             "standbys": case.configs.num_standby_replicas,
             "probingMs": case.configs.probing_rebalance_interval_ms,
+            "tags": case.configs.rack_aware_assignment_tags,
+            "strategy": case.configs.rack_aware_assignment_strategy.value,
+            "traffic": case.configs.rack_aware_traffic_cost,
+            "nonOverlap": case.configs.rack_aware_non_overlap_cost,
         },
+        "assignor": case.assignor or "default",
+        "mistake": case.mistake,
         "subtopologies": [_subtopology(each) for each in case.topology.subtopologies],
         "topics": case.counts,
+        "racks": case.racks,
+        "replicas": _replicas(case),
         "ends": case.ends,
         "committed": case.committed,
         "failsOffsets": case.fails_offsets,
+        "instances": case.round.instance_ids,
         "members": {id_: base64.b64encode(data).decode() for id_, data in case.subscriptions.items()},
     }
 

@@ -60,6 +60,8 @@ import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.assignment.ProcessId;
+import org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor;
+import org.apache.kafka.streams.processor.internals.assignment.LegacyStickyTaskAssignor;
 import org.apache.kafka.streams.processor.internals.assignment.ReferenceContainer;
 import org.apache.kafka.streams.state.HostInfo;
 import org.apache.kafka.streams.state.KeyValueStore;
@@ -72,8 +74,8 @@ import org.apache.kafka.streams.state.Stores;
  */
 public final class ClassicLeaderDriver {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final Node NODE = new Node(0, "localhost", 9092);
 
+    private final Map<Integer, Node> nodes = new TreeMap<>();
     private final JsonNode asked;
     private final Map<String, Integer> topics = new TreeMap<>();
     private final Map<String, Integer> created = new TreeMap<>();
@@ -82,6 +84,8 @@ public final class ClassicLeaderDriver {
     private ClassicLeaderDriver(JsonNode asked) {
         this.asked = asked;
         prefix = asked.get("application").asText() + "-";
+        asked.get("racks").properties().forEach(each -> nodes.put(Integer.valueOf(each.getKey()),
+            new Node(Integer.parseInt(each.getKey()), "localhost", 9092, each.getValue().textValue())));
         asked.get("topics").properties().forEach(each -> topics.put(each.getKey(), each.getValue().asInt()));
     }
 
@@ -96,6 +100,9 @@ public final class ClassicLeaderDriver {
     private static ObjectNode answerTo(JsonNode asked) throws ReflectiveOperationException {
         ObjectNode answer = JSON.createObjectNode();
         answer.put("future", idOfFutureMembers());
+        DealingAssignor.mistake = asked.get("mistake").asText();
+        DealingAssignor.nowMs = asked.get("nowMs").asLong();
+        DealingAssignor.heardError = null;
         try {
             ClassicLeaderDriver driver = new ClassicLeaderDriver(asked);
             ObjectNode assignments = answer.putObject("assignments");
@@ -107,7 +114,24 @@ public final class ClassicLeaderDriver {
             answer.put("exception", error.toString());
             answer.put("at", Arrays.toString(Arrays.copyOf(error.getStackTrace(), 6)));
         }
+        if (DealingAssignor.heardError != null) answer.set("heard", heard());
         return answer;
+    }
+
+    private static ObjectNode heard() {
+        ObjectNode told = JSON.createObjectNode().put("error", DealingAssignor.heardError.name());
+        ObjectNode assignments = told.putObject("assignments");
+        DealingAssignor.heardAssignment.groupAssignment().forEach((member, assignment) ->
+            assignments.put(member, base64(ConsumerProtocol.serializeAssignment(assignment))));
+        ObjectNode subscriptions = told.putObject("subscriptions");
+        DealingAssignor.heardSubscription.groupSubscription().forEach((member, subscription) -> {
+            ObjectNode each = subscriptions.putObject(member);
+            // The leader has read them, and leaves the buffer at its end.
+            subscription.userData().rewind();
+            each.put("subscription", base64(ConsumerProtocol.serializeSubscription(subscription)));
+            each.put("instance", subscription.groupInstanceId().orElse(null));
+        });
+        return told;
     }
 
     private static String idOfFutureMembers() throws ReflectiveOperationException {
@@ -147,13 +171,37 @@ public final class ClassicLeaderDriver {
         properties.put(StreamsConfig.MAX_WARMUP_REPLICAS_CONFIG, told.get("warmups").asInt());
         properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, told.get("standbys").asInt());
         properties.put(StreamsConfig.PROBING_REBALANCE_INTERVAL_MS_CONFIG, told.get("probingMs").asLong());
+        for (JsonNode tag : told.get("tags")) properties.put(StreamsConfig.CLIENT_TAG_PREFIX + tag.asText(), "x");
+        properties.put(StreamsConfig.RACK_AWARE_ASSIGNMENT_TAGS_CONFIG, String.join(",", texts(told.get("tags"))));
+        properties.put(StreamsConfig.RACK_AWARE_ASSIGNMENT_STRATEGY_CONFIG, told.get("strategy").asText());
+        put(properties, StreamsConfig.RACK_AWARE_ASSIGNMENT_TRAFFIC_COST_CONFIG, told.get("traffic"));
+        put(properties, StreamsConfig.RACK_AWARE_ASSIGNMENT_NON_OVERLAP_COST_CONFIG, told.get("nonOverlap"));
+        switch (asked.get("assignor").asText()) {
+            case "sticky" -> properties.put(StreamsConfig.TASK_ASSIGNOR_CLASS_CONFIG, StickyTaskAssignor.class.getName());
+            case "legacy" -> properties.put(
+                StreamsConfig.InternalConfig.INTERNAL_TASK_ASSIGNOR_CLASS, LegacyStickyTaskAssignor.class.getName());
+            case "dealing" -> properties.put(StreamsConfig.TASK_ASSIGNOR_CLASS_CONFIG, DealingAssignor.class.getName());
+            default -> { }
+        }
         return new StreamsConfig(properties);
+    }
+
+    private static void put(Properties properties, String name, JsonNode cost) {
+        if (!cost.isNull()) properties.put(name, cost.asInt());
+    }
+
+    private static List<String> texts(JsonNode array) {
+        List<String> found = new ArrayList<>();
+        for (JsonNode each : array) found.add(each.asText());
+        return found;
     }
 
     private Map<String, Subscription> subscriptions() {
         Map<String, Subscription> found = new HashMap<>();
         asked.get("members").properties().forEach(each -> found.put(each.getKey(),
             ConsumerProtocol.deserializeSubscription(ByteBuffer.wrap(Base64.getDecoder().decode(each.getValue().asText())))));
+        asked.get("instances").properties().forEach(each ->
+            found.get(each.getKey()).setGroupInstanceId(Optional.of(each.getValue().asText())));
         return found;
     }
 
@@ -161,10 +209,17 @@ public final class ClassicLeaderDriver {
         List<PartitionInfo> partitions = new ArrayList<>();
         topics.forEach((topic, count) -> {
             for (int number = 0; number < count; number++) {
-                partitions.add(new PartitionInfo(topic, number, NODE, new Node[] {NODE}, new Node[] {NODE}));
+                Node[] replicas = replicas(topic, number).toArray(Node[]::new);
+                partitions.add(new PartitionInfo(topic, number, replicas[0], replicas, replicas));
             }
         });
-        return new Cluster("cluster", List.of(NODE), partitions, Set.of(), Set.of());
+        return new Cluster("cluster", nodes.values(), partitions, Set.of(), Set.of());
+    }
+
+    private List<Node> replicas(String topic, int partition) {
+        List<Node> found = new ArrayList<>();
+        for (JsonNode id : asked.get("replicas").path(topic).path(partition)) found.add(nodes.get(id.asInt()));
+        return found.isEmpty() ? List.of(nodes.values().iterator().next()) : found;
     }
 
     // ------------------------------------------------------------------------------------------------ brokers
@@ -183,15 +238,16 @@ public final class ClassicLeaderDriver {
         for (Object name : names) {
             Integer count = topics.get(name);
             found.put((String) name, count == null ? failed(new UnknownTopicOrPartitionException())
-                : KafkaFuture.completedFuture(new TopicDescription((String) name, false, infos(count))));
+                : KafkaFuture.completedFuture(new TopicDescription((String) name, false, infos((String) name, count))));
         }
         return new DescribeTopicsResult(null, found) { };
     }
 
-    private static List<TopicPartitionInfo> infos(int count) {
+    private List<TopicPartitionInfo> infos(String topic, int count) {
         List<TopicPartitionInfo> infos = new ArrayList<>();
         for (int number = 0; number < count; number++) {
-            infos.add(new TopicPartitionInfo(number, NODE, List.of(NODE), List.of(NODE)));
+            List<Node> replicas = replicas(topic, number);
+            infos.add(new TopicPartitionInfo(number, replicas.get(0), replicas, replicas));
         }
         return infos;
     }
