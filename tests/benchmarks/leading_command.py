@@ -4,13 +4,14 @@ import asyncio
 import statistics
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from attrs import frozen
 
 from kafka_groups.admin.rules.streams_leader.group_round import GroupRound, LedRound
 from kafka_groups.admin.rules.streams_leader.leading import ask_for_round, led_round
+from kafka_groups.assignment import RackAwareStrategy
 from kafka_groups.cli.output import table
 from tests.benchmarks.aims import Aim
 from tests.benchmarks.led_groups import (
@@ -25,7 +26,9 @@ from tests.benchmarks.led_groups import (
 from tests.benchmarks.output import console, finish, say
 from tests.support.assignors.answered_questions import AnsweringTopics
 
-_MOST_WITHOUT_HOSTS, _MOST_WITH_HOSTS = 1.5, 1.6
+_MOST_WITHOUT_HOSTS, _MOST_WITH_HOSTS, _MOST_WITH_RACKS = 1.5, 1.6, 1.2
+_FEWER: Final = 4
+"""Groups for whose tasks racks count have so many times fewer members and tasks, as they take longer."""
 
 
 @frozen
@@ -56,6 +59,8 @@ class TimedRound:
 def leading(*, members: int, tasks: int, rounds: int, json_file: Path | None) -> None:
     """A round of a classic group of which a tenth of the processes has just started, without the answers of brokers."""
     cases = [LeadingCase(members, tasks, standbys, has_hosts) for has_hosts in (False, True) for standbys in (0, 1)]
+    fewer = members // _FEWER, tasks // _FEWER
+    cases += [LeadingCase(*fewer, each, has_hosts=False, strategy=RackAwareStrategy.MIN_TRAFFIC) for each in (0, 1)]
     measured = {case: [_timed(case, is_reversed=bool(number % 2)) for number in range(rounds)] for case in cases}
     console().print(_table(measured))
     finish({"leading": [_figures(case, taken) for case, taken in measured.items()]}, json_file)
@@ -64,7 +69,7 @@ def leading(*, members: int, tasks: int, rounds: int, json_file: Path | None) ->
 def _timed(case: LeadingCase, *, is_reversed: bool) -> TimedRound:
     given, topics = settled_group(case)
     asked = asyncio.run(ask_for_round(topics, topics, given))
-    timed = TimedTopics(topics.counts, topics.ends)
+    timed = TimedTopics(topics.counts, topics.ends, {}, topics.racks, topics.replicas)
     done: list[LedRound] = []
     works: dict[str, Callable[[], None]] = {
         "assignor": lambda: assign(asked),
@@ -86,6 +91,8 @@ def _lead(given: GroupRound, topics: AnsweringTopics) -> LedRound:
 
 def _aim(case: LeadingCase, taken: list[TimedRound]) -> Aim:
     limit = _MOST_WITH_HOSTS if case.has_hosts else _MOST_WITHOUT_HOSTS
+    if case.strategy is not RackAwareStrategy.NONE:
+        limit = _MOST_WITH_RACKS
     return Aim(case.name, statistics.median(each.ratio for each in taken), limit)
 
 
@@ -95,6 +102,7 @@ def _figures(case: LeadingCase, taken: list[TimedRound]) -> dict[str, Any]:
         "tasks": case.tasks,
         "standbys": case.standbys,
         "has_hosts": case.has_hosts,
+        "strategy": case.strategy.value,
         "ratio": _aim(case, taken).figure,
         "assignor_s": [each.assignor_s for each in taken],
         "round_s": [each.round_s for each in taken],

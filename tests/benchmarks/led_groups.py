@@ -14,7 +14,7 @@ from kafka_groups.admin.rules.group_topology.group_topology import ChangelogTopi
 from kafka_groups.admin.rules.streams_leader.group_round import GroupRound, LeaderSettings, LedRound
 from kafka_groups.admin.rules.streams_leader.leader_input import leader_input
 from kafka_groups.admin.rules.streams_leader.leading import AskedRound, ask_for_round, led_round
-from kafka_groups.assignment import AssignmentConfigs, HighAvailabilityTaskAssignor, Registered
+from kafka_groups.assignment import AssignmentConfigs, HighAvailabilityTaskAssignor, RackAwareStrategy, Registered
 from kafka_groups.assignment.application.assignor_run import computed
 from kafka_groups.client.calls.questions import Question
 from kafka_groups.client.calls.results import Results
@@ -44,6 +44,7 @@ V = TypeVar("V")
 
 THREADS: Final = 2
 SUBTOPOLOGIES: Final = 10
+_RACKS: Final = 3
 _END: Final = 1_000_000
 NOW_MS: Final = 1_800_000_000_000
 
@@ -57,18 +58,21 @@ class LeadingCase:
         tasks: The tasks, all with state.
         standbys: The copies of each task.
         has_hosts: Whether each process has an endpoint.
+        strategy: What racks count for. Members and replicas are in three racks.
     """
 
     members: int
     tasks: int
     standbys: int
     has_hosts: bool
+    strategy: RackAwareStrategy = RackAwareStrategy.NONE
 
     @property
     def name(self) -> str:
         """The case, in words."""
         hosts = f"{self.members // THREADS} endpoints" if self.has_hosts else "no endpoints"
-        return f"{self.members} members, {self.tasks:,} tasks, {self.standbys} standby tasks of each, {hosts}"
+        more = "" if self.strategy is RackAwareStrategy.NONE else f", {self.strategy.value}"
+        return f"{self.members} members, {self.tasks:,} tasks, {self.standbys} standby tasks of each, {hosts}{more}"
 
 
 @define
@@ -137,7 +141,10 @@ def _led(given: GroupRound, topics: AnsweringTopics) -> LedRound:
 def _topics(case: LeadingCase) -> AnsweringTopics:
     partitions = case.tasks // SUBTOPOLOGIES
     counts = {name: partitions for number in range(SUBTOPOLOGIES) for name in (_source(number), _changelog(number))}
-    return AnsweringTopics(counts, {_changelog(number): (_END,) * partitions for number in range(SUBTOPOLOGIES)})
+    ends = {_changelog(number): (_END,) * partitions for number in range(SUBTOPOLOGIES)}
+    places = (TopicPartition(name, number) for name in counts for number in range(partitions))
+    replicas = {place: (at % _RACKS,) for at, place in enumerate(places)}
+    return AnsweringTopics(counts, ends, {}, {node: f"rack-{node}" for node in range(_RACKS)}, replicas)
 
 
 def _topology() -> GroupTopology:
@@ -169,12 +176,13 @@ def _members(case: LeadingCase) -> Iterator[ToldMember]:
             yield ToldMember(
                 member_id=f"app-{process_id}-StreamThread-{thread}-consumer",
                 process_id=process_id,
+                rack=f"rack-{process % _RACKS}",
                 endpoint=f"host-{process}.example.com:8080" if case.has_hosts else None,
             )
 
 
 def _round(case: LeadingCase, topology: GroupTopology, members: list[ToldMember]) -> GroupRound:
-    configs = AssignmentConfigs(num_standby_replicas=case.standbys)
+    configs = AssignmentConfigs(num_standby_replicas=case.standbys, rack_aware_assignment_strategy=case.strategy)
     return GroupRound(
         generation=1,
         member_id=members[0].member_id,

@@ -27,7 +27,12 @@ from tests.support.kafka.kafka_classic_leader import KafkaClassicLeader
 from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
 from tests.support.planted_defects import Plant
 
-pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.xdist_group("classic_leader")]
+pytestmark = [
+    pytest.mark.real_kafka,
+    pytest.mark.slow,
+    pytest.mark.timeout(1800),
+    pytest.mark.xdist_group("classic_leader"),
+]
 
 FEW_SEEDS, MANY_SEEDS = 50, 500
 

@@ -32,6 +32,8 @@ class LeaderLog:
         """A round has its assignments."""
         for text in done.warnings:
             self._events.warn(Area.GROUP, text, text)
+        for text in done.warnings_once:
+            self._once(text, text)
         if done.unassigned:
             self._unassigned(done)
         if done.follow_up_ms is not None:

@@ -110,6 +110,7 @@ class LedRound:
         assignments: The assignments as SyncGroup has them, by member id.
         error: The error that all members get, or None.
         warnings: Sentences for the log.
+        warnings_once: Such that are not repeated.
         created_topics: The internal topics that were created for it.
         watched: The topics that tasks read. If they change, the leader joins again.
         is_postponed: Whether the assignor could not tell the assignment, so that members keep their tasks.
@@ -122,6 +123,7 @@ class LedRound:
     assignments: Mapping[str, bytes] = field(repr=False)
     error: ErrorForAll | None = None
     warnings: tuple[str, ...] = ()
+    warnings_once: tuple[str, ...] = ()
     created_topics: tuple[str, ...] = ()
     watched: WatchedTopics = field(factory=WatchedTopics)
     is_postponed: bool = False

@@ -254,6 +254,7 @@ def _encoded(
         assignments={member_id: each.encode() for member_id, each in assignments.items()},
         created_topics=asked.created_topics,
         watched=WatchedTopics(asked.read_counts, asked.racks.used),
+        warnings_once=tuple(warnings_about_racks(asked.given.settings.configs, asked.subscriptions, asked.racks)),
         follow_up_ms=own_follow_up_ms(asked.subscriptions.version, handed_over.values()),
     )
     return evolve(done, warnings=tuple(_warnings(asked, done.size_bytes, has_hosts=bool(maps.active)))), assignments
@@ -284,7 +285,6 @@ def _warnings(asked: AskedRound, size: int, *, has_hosts: bool) -> Iterator[str]
         readers_of(inputs_of_tasks(asked.tasks)),
         asked.given.sources,
     )
-    yield from warnings_about_racks(asked.given.settings.configs, asked.subscriptions, asked.racks)
     if asked.ends.failure is not None:
         if asked.given.settings.has_default_assignor:
             effect = "The ends of changelogs are not known, so tasks stay where they are"

@@ -5,6 +5,8 @@ from typing import Any
 from attrs import evolve
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.metadata import changes
+from kafka_groups.broker.metadata.edit import MetadataEdit
 from kafka_groups.client.assembly import Environment
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.streams import AsyncStreamsGroupMember, GroupTopology, GroupTopologyBuilder
@@ -43,6 +45,17 @@ class World:
         """Let each broker have a rack: r1, r2 …"""
         for endpoint in list(self.cluster.metadata.image.brokers.values()):
             self.cluster.metadata.register_broker(evolve(endpoint, rack=f"r{endpoint.node_id}"))
+
+    def set_replicas(self, partition: int, nodes: tuple[int, ...]) -> None:
+        """Let other brokers have a partition of the topic. The first of them leads it."""
+
+        def change(edit: MetadataEdit) -> None:
+            topic = self.cluster.metadata.topic(TOPIC)
+            assert topic is not None
+            moved = evolve(topic.partitions[partition], replicas=nodes, leader_id=nodes[0])
+            changes._replace_partitions(edit, topic, [moved])
+
+        self.cluster.metadata._authority.change(change)
 
     def member(self, **config: Any) -> AsyncStreamsGroupMember:
         """A member of the group `app` that has not joined."""

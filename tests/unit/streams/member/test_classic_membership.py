@@ -1,6 +1,7 @@
 """Members of a classic group with a leader of their own, against an embedded cluster in virtual time."""
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from kafka_groups.broker.faults import DROP_RESPONSE
 from kafka_groups.errors import BrokerError, FencedInstanceIdError, KafkaGroupsError, TasksLostError
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.streams import MembershipState, StatusesChanged
+from kafka_groups.streams import AsyncStreamsGroupMember, MembershipState, StatusesChanged
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.classic.membership import ClassicMembership
 from kafka_groups.streams.member.classic_membership import classic_membership
@@ -111,30 +112,125 @@ BY_RACKS = LeaderSettings(
 )
 
 
+def racked(world: World, number: int, **config: Any) -> AsyncStreamsGroupMember:
+    """A member in the rack of one of two brokers, which looks at the topics every ten seconds."""
+    given: dict[str, Any] = {
+        "topology": GroupTopologyBuilder().add_subtopology("0", sources=[TOPIC]).build(),
+        "_membership_of": classic_membership(SETTINGS, BY_RACKS, 60_000, at_once),
+        "metadata_max_age_ms": 10_000,
+        "client_rack": f"r{number}",
+    }
+    return world.member(**{**given, **config})
+
+
+async def settle(*members: AsyncStreamsGroupMember) -> None:
+    """Let half a minute pass."""
+    for _ in range(30):
+        await poll(*members)
+        await asyncio.sleep(0.9)
+
+
+def by_rack(world: World) -> list[set[TaskId]]:
+    """The tasks whose partitions are in the racks of the two brokers."""
+    topic = world.cluster.metadata.topic(TOPIC)
+    assert topic is not None
+    nodes = [each.replicas for each in topic.partitions]
+    return [{TaskId("0", number) for number, its in enumerate(nodes) if node in its} for node in (1, 2)]
+
+
 def test_tasks_run_in_the_racks_of_their_partitions_and_follow_them_in_one_hand_over() -> None:
     async def program(world: World) -> None:
         world.give_racks()
-        config: dict[str, Any] = {
-            "topology": GroupTopologyBuilder().add_subtopology("0", sources=[TOPIC]).build(),
-            "_membership_of": classic_membership(SETTINGS, BY_RACKS, 60_000, at_once),
-            "metadata_max_age_ms": 10_000,
-        }
-        async with world.member(client_rack="r1", **config) as first, world.member(client_rack="r2", **config) as other:
+        async with racked(world, 1) as first, racked(world, 2) as other:
             await first.join()
             await other.join()
-            await until(lambda: [len(each) for each in owned(first, other)] == [1, 1], first, other)
+            await until(lambda: owned(first, other) == by_rack(world), first, other)
             before, tasks = first.epoch, owned(first, other)
             for partition in range(2):
                 node_id = world.cluster.leader_of(TOPIC, partition)
-                assert tasks[node_id - 1] == {TaskId("0", partition)}
                 world.cluster.metadata.move_leader(TopicPartition(TOPIC, partition), 3 - node_id)
-            await until(lambda: owned(first, other) == tasks[::-1], first, other)
-            for _ in range(300):
-                await poll(first, other)
+            await until(lambda: owned(first, other) == by_rack(world) == tasks[::-1], first, other)
+            await settle(first, other)
             # One round for the change, in which tasks are given up, and one in which they are taken.
             assert first.epoch == other.epoch == before + 2
 
     simulate(program, brokers=2)
+
+
+def test_replicas_that_are_added_before_others_are_removed_start_one_round() -> None:
+    async def program(world: World) -> None:
+        world.give_racks()
+        async with racked(world, 1) as first:
+            await first.join()
+            await until(lambda: first.epoch > 0, first)
+            before = first.epoch
+            started = world.simulation.clock.now_ms()
+            # The leader looks every ten seconds, so it sees them while both are there.
+            await until(lambda: world.simulation.clock.now_ms() - started >= 9_500, first)
+            world.set_replicas(0, (1, 2))
+            await until(lambda: world.simulation.clock.now_ms() - started >= 10_700, first)
+            assert first.epoch == before
+            world.set_replicas(0, (2,))
+            await until(lambda: first.epoch > before, first)
+            await settle(first)
+            assert first.epoch == before + 1
+
+    simulate(program, brokers=2)
+
+
+def test_a_broker_that_is_restarted_starts_no_round() -> None:
+    async def program(world: World) -> None:
+        world.give_racks()
+        async with racked(world, 1) as first:
+            await first.join()
+            world.set_replicas(0, (1, 2))
+            await settle(first)
+            before = first.epoch
+            endpoint = world.cluster.metadata.image.brokers[2]
+            world.cluster.metadata.unregister_broker(2)
+            await settle(first)
+            world.cluster.metadata.register_broker(endpoint)
+            await settle(first)
+            assert first.epoch == before
+
+    simulate(program, brokers=2)
+
+
+def test_a_static_leader_that_is_restarted_watches_racks() -> None:
+    async def program(world: World) -> None:
+        world.give_racks()
+        static = {"group_instance_id": "w", "process_id": "p"}
+        async with racked(world, 1, **static) as first:
+            await first.join()
+            await until(lambda: first.epoch > 0, first)
+            before = first.epoch
+        async with racked(world, 1, **static) as again:
+            await again.join()
+            await settle(again)
+            assert again.epoch == before
+            for partition in range(2):
+                world.set_replicas(partition, (1, 2))
+            await until(lambda: again.epoch > before, again)
+            await settle(again)
+            assert again.epoch == before + 1
+
+    simulate(program, brokers=2)
+
+
+def test_racks_that_cannot_count_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    async def program(world: World) -> None:
+        async with racked(world, 1) as first, racked(world, 2, client_rack="") as other:
+            await first.join()
+            await until(lambda: sum(map(len, owned(first))) == 2, first)
+            await other.join()
+            for partition in range(3, 6):
+                world.cluster.metadata.create_partitions(TOPIC, partition)
+                await until(lambda: sum(map(len, owned(first, other))) == partition, first, other)  # noqa: B023
+        told = [each.getMessage() for each in caplog.records if "racks do not count" in each.getMessage()]
+        assert [f"no broker with a replica of {TOPIC} has a rack" in each for each in told] == [True, False]
+        assert re.search(r"the members \S+ have no rack\.", told[1])
+
+    simulate(program)
 
 
 @pytest.mark.parametrize("leads", [True, False])

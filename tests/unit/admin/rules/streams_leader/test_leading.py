@@ -382,7 +382,7 @@ def test_tasks_run_in_the_racks_of_their_partitions_also_of_topics_that_the_roun
         "a": set(tasks("0_1", "1_0")),
         "b": set(tasks("0_0", "1_1")),
     }
-    assert done.warnings == ()
+    assert done.warnings_once == ()
     assert done.watched.racks == {
         each: frozenset({f"r{node}"}) for each, node in PLACES.items() if each.topic != COUNTS
     }
@@ -408,7 +408,7 @@ def test_the_group_is_led_if_the_racks_of_new_topics_are_not_told() -> None:
     case = racked(counts={IN: 2})
     done = led_round(asyncio.run(ask_for_round(case.topics, Silent({}), case.round)), case.now_ms)
     assert {task for info in infos(done).values() for task in info.active_tasks} == set(EVERY_TASK)
-    [warning] = done.warnings
+    [warning] = done.warnings_once
     assert warning == (
         "The racks of new internal topics are not known, so racks do not count yet: RequestTimedOutError: describe the "
         "topic: late."
