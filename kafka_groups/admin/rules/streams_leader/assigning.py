@@ -4,6 +4,7 @@ from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings, 
 from kafka_groups.assignment import (
     AssignmentError,
     FallbackPriorTaskAssignor,
+    GroupAssignment,
     HighAvailabilityTaskAssignor,
     Registered,
     TaskAssignmentError,
@@ -13,7 +14,7 @@ from kafka_groups.assignment.application.neutral import ApplicationInput
 from kafka_groups.assignment.application.outcome import AssignmentOutcome
 from kafka_groups.errors.texts import named, sentences
 
-__all__ = ["assignor_of", "check_outcome", "run_in_leader"]
+__all__ = ["assignor_of", "check_outcome", "run_in_leader", "tell_in_leader"]
 
 
 def assignor_of(settings: LeaderSettings, *, knows_lags: bool) -> Registered:
@@ -39,11 +40,22 @@ def run_in_leader(assignor: Registered, given: ApplicationInput) -> AssignorRun:
     """
     try:
         return run_assignor(assignor, given)
-    except TaskAssignmentError:
+    except (TaskAssignmentError, KeyboardInterrupt):
         raise
-    # The assignor may be anybody's, and raise anything. sys.exit() in it must not end the program of the leader.
-    except (Exception, SystemExit) as error:
+    # The assignor may be anybody's, and raise anything. sys.exit() in it must not end the program of the leader, and
+    # asyncio.CancelledError must not pass for a round that is over.
+    except BaseException as error:
         raise LeadingError(sentences(f"The task assignor {assignor} has failed: {named(error)}")) from error
+
+
+def tell_in_leader(run: AssignorRun, assignment: GroupAssignment) -> BaseException | None:
+    """Call the assignor's callback. Return what it has raised, whatever that is, or None."""
+    try:
+        return run.tell(assignment)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return error
 
 
 def check_outcome(assignor: Registered, outcome: AssignmentOutcome) -> None:

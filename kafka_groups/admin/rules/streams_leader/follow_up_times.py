@@ -34,7 +34,7 @@ def follow_up_times(
         process_id: max((deadline - EPOCH) // timedelta(milliseconds=1), now_ms + _LEAST_MS)
         for process_id, deadline in deadlines.items()
     }
-    if assignor.assignor not in _OF_LEADERS:
+    if assignor.assignor not in _OF_LEADERS and type(assignor.assignor) not in _OF_LEADERS:
         return found
     # The deadline is one of the leader's clock, so its own process waits for it. These assignors give it to any.
     return dict.fromkeys([leader] if found else [], min(found.values(), default=0))

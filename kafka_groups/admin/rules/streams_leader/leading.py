@@ -10,7 +10,12 @@ from typing import Final
 from attrs import evolve, field, frozen
 
 from kafka_groups.admin.rules.streams_leader.application_tasks import application_tasks
-from kafka_groups.admin.rules.streams_leader.assigning import assignor_of, check_outcome, run_in_leader
+from kafka_groups.admin.rules.streams_leader.assigning import (
+    assignor_of,
+    check_outcome,
+    run_in_leader,
+    tell_in_leader,
+)
 from kafka_groups.admin.rules.streams_leader.assignments import (
     assignments_of_members,
     encoded_errors,
@@ -206,7 +211,7 @@ def led_round(asked: AskedRound, now_ms: int) -> LedRound:
     # The callback hears what members really get, and hears it before a wrong result is refused: the order of
     # StreamsPartitionAssignor.assign.
     told = told_to_assignor(handed_over, inputs, assignments) if run.outcome.is_readable else GroupAssignment()
-    callback_error = run.tell(told)
+    callback_error = tell_in_leader(run, told)
     check_outcome(assignor, run.outcome)
     more = () if callback_error is None else (_about_callback(assignor, callback_error),)
     return evolve(done, warnings=(*done.warnings, *more), unassigned=_unassigned(asked, target))
@@ -273,7 +278,7 @@ def _unassigned(asked: AskedRound, target: Target) -> tuple[TaskId, ...]:
     return tuple(in_task_order(asked.tasks.keys() - {task for each in target.values() for task in each.active_tasks}))
 
 
-def _about_callback(assignor: Registered, error: Exception) -> str:
+def _about_callback(assignor: Registered, error: BaseException) -> str:
     return sentences(f"The callback of the task assignor {assignor} has failed: {named(error)}", place_of(error))
 
 

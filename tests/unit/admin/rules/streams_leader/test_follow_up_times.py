@@ -34,7 +34,9 @@ def test_each_process_has_its_own_time(assignor: object) -> None:
     assert times(assignor, {ONE: 7, TWO: 5}) == {ONE: 7_000, TWO: 5_000}
 
 
-@pytest.mark.parametrize("assignor", [HighAvailabilityTaskAssignor, FallbackPriorTaskAssignor])
+@pytest.mark.parametrize(
+    "assignor", [HighAvailabilityTaskAssignor, HighAvailabilityTaskAssignor(), FallbackPriorTaskAssignor]
+)
 def test_the_time_of_two_assignors_is_the_leaders(assignor: object) -> None:
     assert times(assignor, {ONE: 7, TWO: 5}) == {LEADER: 5_000}
     assert times(assignor, {}) == {}

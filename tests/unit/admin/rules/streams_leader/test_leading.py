@@ -227,7 +227,16 @@ def test_an_assignor_that_has_not_told_for_ten_rounds_is_an_error_of_all() -> No
     assert not done.is_postponed
 
 
-@pytest.mark.parametrize("error", [ValueError("oh"), IllegalStateError("oh"), SystemExit("oh"), LeadingError("oh")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("oh"),
+        IllegalStateError("oh"),
+        LeadingError("oh"),
+        SystemExit("oh"),
+        asyncio.CancelledError("oh"),
+    ],
+)
 def test_anything_else_that_an_assignor_raises_ends_the_leader(error: BaseException) -> None:
     def assign(_state: ApplicationState) -> TaskAssignment:
         raise error
@@ -533,14 +542,17 @@ def test_the_callback_hears_what_members_get_in_this_round_and_the_bytes() -> No
         assert subscription.members[member_id].user_data == joined.user_data is not None
 
 
-def test_a_callback_that_fails_is_a_warning_with_its_place_and_changes_nothing() -> None:
+@pytest.mark.parametrize("error", [ValueError("oh"), SystemExit("oh"), asyncio.CancelledError("oh")])
+def test_a_callback_that_fails_is_a_warning_with_its_place_and_changes_nothing(error: BaseException) -> None:
     class Failing(HighAvailabilityTaskAssignor):
         def on_assignment_computed(self, *_: object) -> None:
-            raise ValueError("oh")
+            raise error
 
     done = led_by(Failing, group(member("m")))
     [warning] = done.warnings
-    assert warning.startswith("The callback of the task assignor own has failed: ValueError: oh. File ")
+    assert warning.startswith(
+        f"The callback of the task assignor own has failed: {type(error).__name__}: oh. File "
+    )
     assert f'"{__file__}", line ' in warning
     assert warning.endswith("in on_assignment_computed.")
     assert done.assignments == led_by(HighAvailabilityTaskAssignor, group(member("m"))).assignments
