@@ -123,7 +123,7 @@ def _by_process(assignor: Registered, given_input: ApplicationInput) -> PlannedT
         # Members of a process that the result lacks have no tasks. Without any member, the result could not be read: it
         # has an unknown process or task.
         members={id_: given.get(id_, RoleTasks()) for id_ in given_input.members} if given else None,
-        error=f"The result has {outcome.error.value} ({outcome.error.name})." if is_wrong else None,
+        error=f"The result has the error {outcome.error.name}: {outcome.detail}." if is_wrong else None,
         followups={str(process_id): deadline for process_id, deadline in outcome.deadlines.items()},
         callback_error=done.callback_error,
     )

@@ -128,7 +128,7 @@ def note_failure(
     """
     error = result
     if isinstance(error, Computed):
-        error = IllegalStateError(f"its result has the error {error.outcome.error.name}: {error.outcome.error.value}")
+        error = IllegalStateError(f"its result has the error {error.outcome.error.name}: {error.outcome.detail}")
     name = effect.assignor.name
     wait_ms = computation.failed(effect.epoch, name, error, interval_ms, now_ms)
     _log.warning(

@@ -389,7 +389,10 @@ def test_follow_ups() -> None:
 
 def test_a_result_that_the_group_would_refuse_is_shown_with_the_error() -> None:
     made = plan(TWO, assigning({"a": ALL, "b": ("0_3",)}))
-    assert made.error == "The result has an active task in several processes (ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES)."
+    assert made.error == (
+        "The result has the error ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES: task 0_3 is active in process a and in process "
+        "b."
+    )
     assert made.processes[0].after == TaskCounts(4, 0)
 
 
@@ -411,7 +414,7 @@ class UnknownTasks:
 @pytest.mark.parametrize(
     ("assignor", "error"),
     [
-        (unknown_task, "The result has an unknown task (UNKNOWN_TASK_ID)."),
+        (unknown_task, "The result has the error UNKNOWN_TASK_ID: process a gets task 9_9, which does not exist."),
         (postponing, "TaskAssignmentError: later"),
         (UnknownTasks, "TaskAssignorError: The task assignor assigns unknown tasks: 9_9 to member 'a-1'"),
     ],

@@ -550,9 +550,7 @@ def test_a_callback_that_fails_is_a_warning_with_its_place_and_changes_nothing(e
 
     done = led_by(Failing, group(member("m")))
     [warning] = done.warnings
-    assert warning.startswith(
-        f"The callback of the task assignor own has failed: {type(error).__name__}: oh. File "
-    )
+    assert warning.startswith(f"The callback of the task assignor own has failed: {type(error).__name__}: oh. File ")
     assert f'"{__file__}", line ' in warning
     assert warning.endswith("in on_assignment_computed.")
     assert done.assignments == led_by(HighAvailabilityTaskAssignor, group(member("m"))).assignments
