@@ -26,7 +26,7 @@ from kafka_groups.assignment.application.assignor_run import Computed, computed
 from kafka_groups.assignment.application.neutral import ApplicationInput, MemberInput
 from kafka_groups.assignment.application.reports import input_of_streams_group
 from kafka_groups.assignment.group.by_subtopology import grouped_offsets, grouped_tasks, tasks_in
-from kafka_groups.errors.texts import named
+from kafka_groups.errors.texts import named, sentences
 from kafka_groups.types import TaskId
 
 __all__ = ["PlannedTarget", "RoleTasks", "planned_target", "target_of_processes"]
@@ -123,7 +123,7 @@ def _by_process(assignor: Registered, given_input: ApplicationInput) -> PlannedT
         # Members of a process that the result lacks have no tasks. Without any member, the result could not be read: it
         # has an unknown process or task.
         members={id_: given.get(id_, RoleTasks()) for id_ in given_input.members} if given else None,
-        error=f"The result has the error {outcome.error.name}: {outcome.detail}." if is_wrong else None,
+        error=sentences(f"The result has the error {outcome.error.name}: {outcome.detail}") if is_wrong else None,
         followups={str(process_id): deadline for process_id, deadline in outcome.deadlines.items()},
         callback_error=done.callback_error,
     )
