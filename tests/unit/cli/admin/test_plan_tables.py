@@ -132,6 +132,7 @@ def test_a_plan_as_a_document() -> None:
         "assignor": "pinned",
         "group_assignor": "sticky",
         "error": None,
+        "missing_topics": [],
         "moves": [
             {
                 "task": "0_1",
