@@ -118,6 +118,21 @@ class MemberDataReader:
         self._at = end
         return self._data[start:end]
 
+    @property
+    def position(self) -> int:
+        """The number of bytes that have been read."""
+        return self._at
+
+    def since(self, position: int) -> bytes:
+        """Return the bytes that have been read since a position."""
+        return self._data[position : self._at]
+
+    def skip(self, known: bytes) -> bool:
+        """Skip known bytes if they come next, and return whether they do."""
+        comes = self._data.startswith(known, self._at)
+        self._at += len(known) if comes else 0
+        return comes
+
     def fail(
         self,
         field: str,

@@ -9,7 +9,7 @@ from kafka_groups.errors import MemberDataError, MemberDataProblem
 from kafka_groups.errors.texts import counted
 from kafka_groups.protocol.consumer_protocol import PartitionsByName
 from kafka_groups.protocol.member_data import INT32, INT64, UINT16, MemberDataReader, MemberDataWriter
-from kafka_groups.protocol.streams_user_data.host_maps import HostMaps, read_host_maps
+from kafka_groups.protocol.streams_user_data.host_maps import HostMaps, SharedHostMaps
 from kafka_groups.protocol.streams_user_data.task_numbers import LEAST_TASK, read_task, write_task
 from kafka_groups.protocol.streams_user_data.versions import (
     FIRST_WITH_ERROR_IN_ASSIGNMENT,
@@ -115,8 +115,12 @@ class AssignmentInfo:
                 writer.number(INT32, each.partition, _STANDBY)
 
 
-def decode_assignment(data: bytes | None) -> AssignmentInfo:
+def decode_assignment(data: bytes | None, shared: SharedHostMaps | None = None) -> AssignmentInfo:
     """Read the user data of an assignment. Bytes after its fields are ignored.
+
+    Args:
+        data: The bytes.
+        shared: Reads the host maps of all assignments of a round once. None: there is only this one.
 
     Raises:
         MemberDataError: It is missing, of a version above `LATEST_VERSION`, or cannot be read; `problem` tells why.
@@ -126,17 +130,17 @@ def decode_assignment(data: bytes | None) -> AssignmentInfo:
     if version > LATEST_VERSION:
         reason = f"it is {version}, and {LATEST_VERSION} is the latest that is known"
         reader.fail("version", reason, problem=MemberDataProblem.TOO_NEW)
-    return _known_assignment(reader, version)
+    return _known_assignment(reader, version, shared or SharedHostMaps())
 
 
-def _known_assignment(reader: MemberDataReader, version: int) -> AssignmentInfo:
+def _known_assignment(reader: MemberDataReader, version: int, shared: SharedHostMaps) -> AssignmentInfo:
     has_next = version >= FIRST_WITH_NEXT_REBALANCE
     return AssignmentInfo(
         version=version,
         commonly_supported_version=reader.number(INT32, "commonlySupportedVersion"),
         active_tasks=tuple(read_task(reader, version, _ACTIVE) for _ in reader.items(LEAST_TASK, _ACTIVE)),
         standby_tasks=tuple(_read_standby(reader, version)),
-        host_maps=read_host_maps(reader, version),
+        host_maps=shared.read(reader, version),
         error_code=reader.number(INT32, "errCode") if version >= FIRST_WITH_ERROR_IN_ASSIGNMENT else 0,
         next_rebalance_ms=_next_rebalance_ms(reader) if has_next else None,
     )

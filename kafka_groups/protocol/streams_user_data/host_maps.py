@@ -10,7 +10,7 @@ from kafka_groups.protocol.member_data import INT32, UINT16, MemberDataReader, M
 from kafka_groups.protocol.streams_user_data.versions import FIRST_WITH_STANDBY_HOSTS, FIRST_WITH_TOPIC_NUMBERS
 from kafka_groups.types import TopicPartition
 
-__all__ = ["HostMaps", "PartitionsByHost", "read_host_maps"]
+__all__ = ["HostMaps", "PartitionsByHost", "SharedHostMaps", "read_host_maps"]
 
 PartitionsByHost = tuple[tuple[tuple[str, int], tuple[TopicPartition, ...]], ...]
 """(host, port) and its partitions, in the order of the bytes, which may list a host twice."""
@@ -110,6 +110,30 @@ def read_host_maps(reader: MemberDataReader, version: int) -> HostMaps:
     active = tuple(_read_numbered(reader, topics, _ACTIVE))
     standby = tuple(_read_numbered(reader, topics, _STANDBY)) if version >= FIRST_WITH_STANDBY_HOSTS else ()
     return HostMaps(active, standby, listed)
+
+
+class SharedHostMaps:
+    """Reads the maps of all assignments of a round, which are the same, once.
+
+    With the endpoints of many processes, the maps are most of an assignment.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[int, bytes, HostMaps] | None = None
+
+    def read(self, reader: MemberDataReader, version: int) -> HostMaps:
+        """Read the maps of an assignment; those of the last one if they have the same bytes.
+
+        Raises:
+            MemberDataError: The bytes end before, or a topic has no name.
+        """
+        # The maps tell their own length, so equal bytes of one version are the whole of equal maps.
+        if self._known is not None and self._known[0] == version and reader.skip(self._known[1]):
+            return self._known[2]
+        start = reader.position
+        maps = read_host_maps(reader, version)
+        self._known = version, reader.since(start), maps
+        return maps
 
 
 def _read_named(reader: MemberDataReader) -> Iterator[tuple[tuple[str, int], tuple[TopicPartition, ...]]]:

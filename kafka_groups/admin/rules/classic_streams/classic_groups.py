@@ -33,6 +33,7 @@ from kafka_groups.protocol.messages.describe_groups import (
     DescribeGroupsResponseMember,
 )
 from kafka_groups.protocol.streams_user_data.assignment_info import AssignmentInfo, decode_assignment
+from kafka_groups.protocol.streams_user_data.host_maps import SharedHostMaps
 from kafka_groups.protocol.streams_user_data.subscription_info import (
     FutureSubscription,
     SubscriptionInfo,
@@ -225,7 +226,8 @@ def read_classic_group(group: DescribeGroupsResponseGroup) -> DecodedClassicGrou
             f"{counted(len(group.members), 'member')}). Brokers show what its members sent only while it is Stable. "
             "Try again."
         )
-    members = tuple(_member(group, each) for each in group.members)
+    shared = SharedHostMaps()
+    members = tuple(_member(group, each, shared) for each in group.members)
     return DecodedClassicGroup(group_id=group.group_id, state=group.group_state, members=members)
 
 
@@ -236,9 +238,11 @@ def _read_or_error(group: DescribeGroupsResponseGroup) -> DecodedClassicGroup | 
         return error
 
 
-def _member(group: DescribeGroupsResponseGroup, member: DescribeGroupsResponseMember) -> DecodedClassicMember:
+def _member(
+    group: DescribeGroupsResponseGroup, member: DescribeGroupsResponseMember, shared: SharedHostMaps
+) -> DecodedClassicMember:
     try:
-        return _read(member)
+        return _read(member, shared)
     except MemberDataError as error:
         text = (
             f"The classic group {group.group_id} ({group.group_state}, protocol '{group.protocol_data}') has the "
@@ -247,7 +251,7 @@ def _member(group: DescribeGroupsResponseGroup, member: DescribeGroupsResponseMe
         raise MemberDataError(sentences(text, str(error)), problem=error.problem, field=error.field) from error
 
 
-def _read(member: DescribeGroupsResponseMember) -> DecodedClassicMember:
+def _read(member: DescribeGroupsResponseMember, shared: SharedHostMaps) -> DecodedClassicMember:
     subscription = ConsumerProtocolSubscription.decode(member.member_metadata)
     assignment = ConsumerProtocolAssignment.decode(member.member_assignment)
     found = DecodedClassicMember(
@@ -259,7 +263,7 @@ def _read(member: DescribeGroupsResponseMember) -> DecodedClassicMember:
         subscription=subscription,
         info=_known(decode_subscription(subscription.user_data)),
         assignment=assignment,
-        assignment_info=decode_assignment(assignment.user_data),
+        assignment_info=decode_assignment(assignment.user_data, shared),
     )
     _ = found.inputs, found.endpoint  # these raise if the values make no sense
     return found

@@ -7,8 +7,8 @@ from attrs import evolve
 
 from kafka_groups.errors import MemberDataError, MemberDataProblem
 from kafka_groups.protocol.streams_user_data.assignment_info import AssignmentInfo, decode_assignment
-from kafka_groups.protocol.streams_user_data.host_maps import HostMaps
-from kafka_groups.types import TopicPartition
+from kafka_groups.protocol.streams_user_data.host_maps import HostMaps, SharedHostMaps
+from kafka_groups.types import TaskId, TopicPartition
 
 MAPS = HostMaps(
     active=(
@@ -46,6 +46,27 @@ def test_a_partition_of_a_topic_without_a_name_is_refused() -> None:
     with pytest.raises(MemberDataError, match="topic 1 is not among its topics") as caught:
         decode_assignment(data.replace(b"\x00\x00\x00\x00\x00\x00\x00\x05", b"\x00\x00\x00\x01\x00\x00\x00\x05"))
     assert (caught.value.problem, caught.value.field) == (MemberDataProblem.BROKEN, "AssignmentInfo.partitionsByHost")
+
+
+@pytest.mark.parametrize("version", range(3, 12))
+def test_equal_maps_of_a_round_are_read_once(version: int) -> None:
+    shared = SharedHostMaps()
+    infos = [AssignmentInfo(version=version, host_maps=MAPS, active_tasks=(TaskId("0", each),)) for each in range(3)]
+    found = [decode_assignment(info.encode(), shared) for info in infos]
+    assert found == [decode_assignment(info.encode()) for info in infos]
+    assert found[0].host_maps is found[1].host_maps is found[2].host_maps
+
+
+def test_maps_that_only_begin_alike_are_read_anew() -> None:
+    """Other maps, the same ones in another version, and bytes that end in the middle of them."""
+    shared, longer = SharedHostMaps(), evolve(MAPS, standby=(*MAPS.standby, (("h3", 3), ())))
+    for maps, version in ((MAPS, 11), (longer, 11), (MAPS, 11), (MAPS, 5), (MAPS, 6), (HostMaps(), 6)):
+        data = AssignmentInfo(version=version, host_maps=maps).encode()
+        assert decode_assignment(data, shared) == decode_assignment(data)
+    whole = AssignmentInfo(host_maps=MAPS).encode()
+    decode_assignment(whole, shared)
+    with pytest.raises(MemberDataError):
+        decode_assignment(whole[:-30], shared)
 
 
 @pytest.mark.parametrize("version", range(3, 12))
