@@ -215,7 +215,7 @@ class StreamsGroupCalls(TransactionCalls):
     def delete_streams_group_offsets(
         self,
         group_id: str,
-        topics: Iterable[str | TopicPartition],
+        topics: Iterable[str | TopicPartition] | None,
         *,
         topology: GivenTopology | None = None,
         timeout: float | None = None,
@@ -226,7 +226,7 @@ class StreamsGroupCalls(TransactionCalls):
 
         Args:
             group_id: The group.
-            topics: Topics, single partitions, or both.
+            topics: Topics, single partitions, or both; None for all input topics.
             topology: The topology of the application, if this is a classic group: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 

@@ -10,10 +10,9 @@ from kafka_groups.admin.rules.arguments import (
     checked_offsets,
     checked_states,
     checked_wanted,
-    split_topics,
 )
 from kafka_groups.admin.rules.classic_streams.classic_values import ClassicStreamsGroupDescription
-from kafka_groups.admin.rules.group_topology.given_topology import GivenTopology, checked_topology
+from kafka_groups.admin.rules.group_topology.given_topology import GivenTopology, topology_of_group
 from kafka_groups.admin.rules.plans.classic_plan import plan_of_classic_group
 from kafka_groups.admin.rules.plans.plan import plan_of_group
 from kafka_groups.admin.rules.plans.plan_values import StreamsPlan
@@ -32,7 +31,6 @@ from kafka_groups.admin.rules.streams_offsets import (
 )
 from kafka_groups.admin.rules.streams_resets import delete_internal_topics, reset_streams_offsets
 from kafka_groups.admin.rules.streams_values import StreamsGroupDescription, StreamsGroupList, StreamsGroupOffset
-from kafka_groups.admin.rules.topics import partitions_of_topics
 from kafka_groups.client.calls.questions import Asking
 from kafka_groups.client.calls.results import Results
 from kafka_groups.types import TopicPartition
@@ -245,7 +243,7 @@ class AsyncStreamsGroupCalls(ABC):
     async def delete_streams_group_offsets(
         self,
         group_id: str,
-        topics: Iterable[str | TopicPartition],
+        topics: Iterable[str | TopicPartition] | None,
         *,
         topology: GivenTopology | None = None,
         timeout: float | None = None,
@@ -256,7 +254,7 @@ class AsyncStreamsGroupCalls(ABC):
 
         Args:
             group_id: The group.
-            topics: Topics, single partitions, or both.
+            topics: Topics, single partitions, or both; None for all input topics.
             topology: The topology of the application, if this is a classic group: brokers do not keep it.
             timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
 
@@ -273,11 +271,7 @@ class AsyncStreamsGroupCalls(ABC):
             KafkaGroupsError: The coordinator refused the group, or did not answer in time.
         """
         (group,) = checked_names([group_id], "group_id")
-        names, partitions = split_topics(topics)
-        ask = self._within(timeout)
-        whole = (await partitions_of_topics(ask, names)).checked()
-        every = [*partitions, *(key for some in whole.values.values() for key in some)]
-        return await delete_streams_offsets(ask, group, every, topology)
+        return await delete_streams_offsets(self._within(timeout), group, topics, topology)
 
     async def delete_streams_group_internal_topics(
         self,
@@ -373,6 +367,6 @@ class AsyncStreamsGroupCalls(ABC):
         if topology is None:
             change = checked_what_if(assignor, configs, standby_replicas, leaving, joining)
             return await plan_of_group(ask, group, change, self._now())
-        given = checked_topology(topology, group)
+        given = await topology_of_group(ask, topology, group)
         classic = checked_classic_what_if(assignor, configs, standby_replicas, leaving, joining)
         return await plan_of_classic_group(ask, group, given, classic, self._now())

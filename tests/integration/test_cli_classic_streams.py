@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import pytest
@@ -42,6 +43,14 @@ def invoices() -> Topology:
     """Reads another topic."""
     builder = StreamsBuilder()
     builder.stream("invoices", key=serdes.string, value=serdes.string).to("copies")
+    return builder.build()
+
+
+def patterns() -> Topology:
+    """Counts the texts of all topics whose names begin with "ord"."""
+    builder = StreamsBuilder()
+    orders = builder.stream(re.compile(r"ord.+"), key=serdes.string, value=serdes.string)
+    orders.group_by(lambda _key, text: text, key=serdes.string, value=serdes.string).count(store="counts")
     return builder.build()
 
 
@@ -165,6 +174,16 @@ async def test_an_application_is_reset_without_java(cluster: EmbeddedCluster, ru
     assert (await run("offsets", "alter", "app", "orders:0=4", *TOPOLOGY)).stdout == "orders-0 offset=4\n"
     forgotten = await run("offsets", "delete", "app", "--all-input-topics", *TOPOLOGY)
     assert forgotten.stdout == "orders-0: deleted\norders-1: deleted\n"
+
+
+async def test_patterns_mean_the_topics_that_exist(run: Run, member: ClassicMember) -> None:
+    await member.leave()
+    given = ("--topology", f"{__name__}:patterns")
+    reset = ("offsets", "reset", "app", "--all-input-topics", "--to-latest", "--execute", *given)
+    moved = f"orders-0 offset={RECORDS}\norders-1 offset=0\n"
+    assert (await run(*reset, "--delete-internal-topic", COUNTS)).stdout == f"{moved}{COUNTS}: deleted\n"
+    assert (await run(*reset, "--delete-all-internal-topics")).stdout == f"{moved}{WORDS}: deleted\n"
+    assert (await run("offsets", "delete", "app", "--all-input-topics", *given)).exit_code == 0
 
 
 async def test_a_group_is_deleted_with_its_topics(cluster: EmbeddedCluster, run: Run, member: ClassicMember) -> None:

@@ -11,7 +11,7 @@ from attrs import frozen
 
 from kafka_groups.admin.rules.classic_streams.classic_groups import EMPTY, shown_classic_groups
 from kafka_groups.admin.rules.group_offsets import FetchedOffsets, fetch_all_question
-from kafka_groups.admin.rules.group_topology.given_topology import GivenTopology, checked_topology
+from kafka_groups.admin.rules.group_topology.given_topology import GivenTopology, topology_of_group
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
 from kafka_groups.admin.rules.groups import is_listed
 from kafka_groups.admin.rules.streams_descriptions import described_streams_groups
@@ -87,7 +87,7 @@ async def application_groups(
     """
     if topology is None:
         return await _streams_groups(ask, group_ids)
-    topologies = {group_id: checked_topology(topology, group_id) for group_id in group_ids}
+    topologies = {group_id: await topology_of_group(ask, topology, group_id) for group_id in group_ids}
     return await _classic_groups(ask, topologies)
 
 
@@ -196,7 +196,7 @@ async def group_or_forgotten(ask: Asking, group_id: str, topology: GivenTopology
     except GroupIdNotFoundError:
         if topology is None or await is_listed(ask, group_id):
             raise
-        return _of_classic_group(group_id, EMPTY, checked_topology(topology, group_id))
+        return _of_classic_group(group_id, EMPTY, await topology_of_group(ask, topology, group_id))
 
 
 def _of_classic_group(group_id: str, state: str, topology: GroupTopology) -> ApplicationGroup:

@@ -14,6 +14,7 @@ from kafka_groups.admin.rules.application_groups import (
     fitting_groups,
     not_empty,
 )
+from kafka_groups.admin.rules.arguments import split_topics
 from kafka_groups.admin.rules.group_offsets import FetchedOffsets, commit_question, delete_question, fetch_all_question
 from kafka_groups.admin.rules.group_topology.given_topology import GivenTopology
 from kafka_groups.admin.rules.streams_values import StreamsGroupOffset
@@ -187,20 +188,24 @@ async def stored_offsets(
 
 
 async def delete_streams_offsets(
-    ask: Asking, group_id: str, partitions: Iterable[TopicPartition], topology: GivenTopology | None
+    ask: Asking, group_id: str, topics: Iterable[str | TopicPartition] | None, topology: GivenTopology | None
 ) -> Results[TopicPartition, None]:
     """Have the coordinator forget committed offsets of a group.
 
     Args:
         ask: Asks the brokers.
         group_id: The group.
-        partitions: The partitions.
+        topics: Topics, single partitions, or both; None for all input topics.
         topology: The topology of a classic group; None for a streams group.
 
     Raises:
-        ConfigurationError: The topology cannot be that of the group.
-        KafkaGroupsError: The coordinator refused the group.
+        ConfigurationError: The topology cannot be that of the group, or these are not topics.
+        KafkaGroupsError: The coordinator refused the group, or a topic does not exist.
     """
+    given = None if topics is None else split_topics(topics)
     # OffsetDelete works on groups of any type (KIP-496).
-    (await fitting_groups(ask, await application_groups(ask, [group_id], topology))).checked()
-    return (await ask(delete_question(group_id, partitions)))[group_id]
+    group = (await fitting_groups(ask, await application_groups(ask, [group_id], topology)))[group_id]
+    names, partitions = (group.input_topics, ()) if given is None else given
+    whole = (await partitions_of_topics(ask, names)).checked().values
+    every = [*partitions, *(key for some in whole.values() for key in some)]
+    return (await ask(delete_question(group_id, every)))[group_id] if every else Results()

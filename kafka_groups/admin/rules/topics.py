@@ -25,7 +25,7 @@ from kafka_groups.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
-from kafka_groups.protocol.messages.metadata import MetadataResponse
+from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from kafka_groups.types import TopicPartition
 
 __all__ = [
@@ -35,12 +35,15 @@ __all__ = [
     "counts_of_topics",
     "create_topics",
     "delete_topics",
+    "names_of_topics",
     "partitions_of_topics",
     "replicas_in_response",
     "replicas_of_topics",
 ]
 
 _CLUSTER = "the cluster"
+_FIRST_WITHOUT_CREATION: Final = 4
+"""The version of Metadata from which on a request can say that it creates no topics."""
 _FIRST_WITH_TOPIC_STATES = 6
 _DELETION_MS = 30_000
 """The longest time that a broker waits for the controller to delete a topic."""
@@ -86,6 +89,18 @@ async def brokers_of_cluster(ask: Asking) -> tuple[int, ...]:
         "list the brokers", ApiKey.METADATA, (_CLUSTER,), lambda _keys, version: metadata_request((), version), read
     )
     return (await ask(question))[_CLUSTER]
+
+
+async def names_of_topics(ask: Asking) -> frozenset[str]:
+    """Return the names of all topics that you may see, without Kafka's internal ones."""
+
+    def build(_keys: Sequence[str], version: int) -> MetadataRequest:
+        return MetadataRequest(topics=None, allow_auto_topic_creation=version < _FIRST_WITHOUT_CREATION)
+
+    def read(_keys: Sequence[str], response: MetadataResponse) -> Mapping[str, Answer[frozenset[str]]]:
+        return {_CLUSTER: frozenset(topic.name for topic in response.topics if topic.name and not topic.is_internal)}
+
+    return (await ask(Question("list the topics", ApiKey.METADATA, (_CLUSTER,), build, read)))[_CLUSTER]
 
 
 async def partitions_of_topics(ask: Asking, topics: Iterable[str]) -> Results[str, tuple[TopicPartition, ...]]:

@@ -9,7 +9,7 @@ from kafka_groups.admin import KafkaAdmin, Results, StreamsGroupOffset
 from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting, report
 from kafka_groups.cli.admin.reset_options import ResetOptions, reset_options
 from kafka_groups.cli.admin.topic_options import chosen_topics, topic_options, topic_partitions
-from kafka_groups.cli.admin.topology_option import internal_topics, source_topics, topology_option
+from kafka_groups.cli.admin.topology_option import owned_topics, topology_option
 from kafka_groups.cli.key_value import refuse_repeated
 from kafka_groups.types import TopicPartition
 
@@ -113,7 +113,7 @@ def reset(connection: BrokerChoice, group: str, topology: "Topology | None", **g
 
 def _check_internal_topics(admin: KafkaAdmin, group: str, topology: "Topology | None", names: Iterable[str]) -> None:
     """Find a wrong name before the group is moved."""
-    known = internal_topics(admin, group, topology) if names else ()
+    known = owned_topics(admin, group, topology) if names else ()
     for name in names:
         if name not in known:
             raise click.ClickException(
@@ -152,11 +152,9 @@ def delete(
 
     The exit status is 1 if an offset was not deleted.
     """
-    topics: Iterable[str | TopicPartition] | None = chosen_topics(input_topics, all_input_topics=all_input_topics)
+    topics = chosen_topics(input_topics, all_input_topics=all_input_topics)
     with connected(connection) as admin:
-        if topics is None:
-            topics = source_topics(admin, group, topology)
-            if not topics:
-                raise click.ClickException(f"{group}: {_NO_TOPICS}")
         deleted = admin.delete_streams_group_offsets(group, topics, topology=topology)
+        if not deleted.values and not deleted.errors:
+            raise click.ClickException(f"{group}: {_NO_TOPICS}")
     report(deleted, lambda partition, _none: f"{partition}: deleted")

@@ -4,13 +4,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafka_groups.admin import KafkaAdmin, StreamsGroupDescription
-from kafka_groups.admin.rules.application_groups import internal_topics_of
+from kafka_groups.admin import KafkaAdmin
 
 if TYPE_CHECKING:
     from kafka_groups.streams import Topology
 
-__all__ = ["internal_topics", "source_topics", "topology_option"]
+__all__ = ["owned_topics", "topology_option"]
 
 
 def _loaded(_context: click.Context, _parameter: click.Parameter, given: str | None) -> "Topology | None":
@@ -31,31 +30,19 @@ topology_option = click.option(
 """The option; the command gets the topology, or None."""
 
 
-def source_topics(admin: KafkaAdmin, group: str, topology: "Topology | None") -> tuple[str, ...]:
-    """Return the topics that an application reads and does not own.
-
-    Raises:
-        KafkaGroupsError: The group is not a streams group, and its topology is not given.
-    """
-    if topology is not None:
-        return tuple(sorted(topology.group_topology(group).source_topics))
-    return _streams_group(admin, group).input_topics
-
-
-def internal_topics(admin: KafkaAdmin, group: str, topology: "Topology | None") -> tuple[str, ...]:
+def owned_topics(admin: KafkaAdmin, group: str, topology: "Topology | None") -> tuple[str, ...]:
     """Return the changelogs and repartition topics of an application.
 
     Raises:
         KafkaGroupsError: The group is not a streams group, and its topology is not given.
     """
     if topology is not None:
-        return internal_topics_of(topology.group_topology(group), group)
-    return _streams_group(admin, group).internal_topics
+        from kafka_groups.streams.topology.internal_topics import internal_topics  # noqa: PLC0415 - as above
 
-
-def _streams_group(admin: KafkaAdmin, group: str) -> StreamsGroupDescription:
+        owned = internal_topics(topology.graph, group)
+        return tuple(sorted([*owned.changelogs, *owned.repartitions]))
     found = admin.describe_streams_groups([group])
     if group in found.errors:
         # The error of this call asks for the topology, if it is a classic group.
         _ = admin.describe_streams_group_offsets([group])[group]
-    return found[group]
+    return found[group].internal_topics

@@ -282,14 +282,18 @@ class Topology:
         shown = {"text/plain": self.describe(), "text/vnd.mermaid": self.to_mermaid()}
         return {**shown, "image/svg+xml": self.to_svg()} if has_graphviz() else shown
 
+    @property
+    def has_patterns(self) -> bool:
+        """True if a source reads all topics whose names match a pattern."""
+        return bool(self.graph.patterns)
+
     def group_topology(self, application_id: str, topics: Iterable[str] | None = None) -> GroupTopology:
         """Return what the members of the application's streams group tell their coordinator (KIP-1071).
 
         Args:
             application_id: Prefix of the internal topics.
-            topics: Topics that exist, of which the patterns of the topology read those that they match. Plans and
-                resets of a classic group need them. None: the topology must not have patterns, as streams groups do
-                not know any.
+            topics: Topics that exist, of which the patterns of the topology read those that they match. None: the
+                topology must not have patterns, as streams groups do not know any.
 
         Raises:
             TopologyError: The topology is empty or contradicts itself, or has patterns.

@@ -1,6 +1,7 @@
 """Classic groups without members by the admin client, with the topology of their application."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
-from kafka_groups.streams import ChangelogTopic, GroupTopology, RepartitionTopic, Subtopology
+from kafka_groups.streams import ChangelogTopic, GroupTopology, RepartitionTopic, StreamsBuilder, Subtopology, serdes
 from kafka_groups.types import TopicPartition
 from tests.support.cluster_client import Topic
 from tests.support.members.classic_member import ClassicMember
@@ -98,6 +99,20 @@ def test_an_application_is_reset_and_deleted() -> None:
         assert (await admin.delete_streams_groups(["app"], topology=COUNTING)).values == {"app": None}
         error = (await admin.describe_streams_group_offsets(["app"], topology=COUNTING)).errors["app"]
         assert isinstance(error, GroupIdNotFoundError)
+
+    with_group(test)
+
+
+def test_patterns_of_a_topology_read_the_topics_that_exist() -> None:
+    async def test(world: AdminWorld, admin: AsyncKafkaAdmin) -> None:
+        builder = StreamsBuilder()
+        builder.stream(re.compile(r"ord.+"), key=serdes.string, value=serdes.string).to("copies")
+        topology = builder.build()
+        world.cluster.create_topic("ordinary")
+        reset = await admin.reset_streams_group_offsets("app", "earliest", topology=topology)
+        assert reset.values == dict.fromkeys([FIRST, SECOND, THIRD, TopicPartition("ordinary", 0)], 0)
+        deleted = await admin.delete_streams_group_offsets("app", None, topology=topology)
+        assert deleted.values == dict.fromkeys(reset.values)
 
     with_group(test)
 
