@@ -92,9 +92,11 @@ class Mixed:
 
     def leader(self) -> Path | None:
         """The log of the instance in Python that leads, or None if one in Java does."""
-        last = {log: _LED.findall(log.read_text(encoding="utf-8"))[-1] for log in self.pythons}
-        newest = max((int(generation) for generation, _ in last.values()), default=0)
-        leading = [log for log, (generation, role) in last.items() if int(generation) == newest and role == "leads"]
+        assert all(each.is_alive() for each in self.pythons.values()), "one ended by itself"
+        told = {log: _LED.findall(log.read_text(encoding="utf-8")) for log in self.pythons}
+        last = {log: (int(lines[-1][0]), lines[-1][1]) for log, lines in told.items() if lines}
+        newest = max((generation for generation, _ in last.values()), default=0)
+        leading = [log for log, (generation, role) in last.items() if generation == newest and role == "leads"]
         return leading[0] if leading else None
 
     def kill_leader(self, choose: random.Random) -> str:
@@ -106,7 +108,6 @@ class Mixed:
             return "java"
         self.decided |= set(_DECIDES.findall(log.read_text(encoding="utf-8")))
         process = self.pythons.pop(log)
-        assert process.is_alive(), "it ended by itself"
         process.kill()
         process.join()
         return "python"

@@ -116,7 +116,12 @@ class TaskAssignor(ABC):
         """
 
     def configure(self, configs: Mapping[str, object]) -> None:  # noqa: B027 - most need nothing
-        """Take the configuration with which the assignor was registered, before anything else."""
+        """Take the configuration, before anything else.
+
+        Args:
+            configs: The configuration with which the assignor was registered. In a classic group, all keys of the
+                application by their dotted names, as its user gave them; the values of secrets are `(hidden)`.
+        """
 
     def on_assignment_computed(  # noqa: B027 - most need nothing
         self, assignment: GroupAssignment, subscription: GroupSubscription, error: AssignmentError
