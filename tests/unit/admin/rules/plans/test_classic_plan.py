@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kafka_groups.admin import CopyBasis, PlannedProcess, StreamsPlan
+from kafka_groups.admin import CopyBasis, PlannedProcess, RackTraffic, StreamsPlan
 from kafka_groups.assignment import (
     ApplicationState,
     AssignedTask,
@@ -25,7 +25,7 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.types import TaskId, TopicPartition
 from tests.support.assignors.led_rounds import LedCase, carried_out, led_case, settled
-from tests.support.assignors.planned_groups import answering, plan_of
+from tests.support.assignors.planned_groups import AnsweringGroup, answering, plan_of
 from tests.unit.admin.rules.streams_leader.scenes import (
     COUNTS,
     IN,
@@ -142,23 +142,85 @@ def test_a_process_without_state_is_warmed_up_first() -> None:
     assert at_once.followups == {}
 
 
-def test_traffic_between_racks() -> None:
-    racks = {"a-1": "x", "b-1": "y"}
-    led = running()
-    shown = led.shown
-    members = tuple(_in_rack(each, racks[each.member_id]) for each in shown.members)
-    brokers = evolve(answering(led), group=evolve(shown, members=members))
-    made = plan_of(led, brokers=brokers)
-    assert made.traffic is None  # the racks of brokers are not known
-    assert [each.rack for each in made.processes] == ["x", "y"]
+def warming(reported: int) -> LedCase:
+    """A group in which B copies the state of 1_1, which A runs, and was so far in the last round."""
+    configs = AssignmentConfigs(acceptable_recovery_lag=0)
+    alone = carried_out(settled(group(member("a-1", A), ends=ENDS, configs=configs)))
+    joined = evolve(alone, members=(*alone.members, member("b-1", B)))
+    older, newer = carried_out(led_case(joined)).members
+    return led_case(evolve(joined, members=(older, evolve(newer, sums=((TaskId("1", 1), reported),)))))
 
 
-def _in_rack(shown: Any, rack: str) -> Any:
-    from kafka_groups.protocol.consumer_protocol import ConsumerProtocolSubscription  # noqa: PLC0415
-
-    return evolve(
-        shown, member_metadata=evolve(ConsumerProtocolSubscription.decode(shown.member_metadata), rack_id=rack).encode()
+def test_a_group_that_waits_for_copies_has_them_where_they_were() -> None:
+    led = warming(100)
+    assert not led.is_settled
+    made = plan(led)
+    assert [move for move in made.moves if move.task == TaskId("1", 1)] == []
+    [warning] = made.warnings
+    assert warning.startswith(
+        "The group is not settled: it looks again at 2027-01-15T08:10:00+00:00 whether copies have"
     )
+    given_up = plan(led, leaving=["a-1"])
+    [move] = [each for each in given_up.moves if each.task == TaskId("1", 1) and each.role is ACTIVE]
+    assert (move.role_before, move.records, move.basis) == (STANDBY, 400, CopyBasis.REPORTED)
+
+
+def test_members_that_wait_for_tasks_of_others_are_a_warning() -> None:
+    one = settled(group(member("a-1", A), ends=ENDS))
+    joined = carried_out(one)
+    handing_over = led_case(evolve(joined, members=(*joined.members, member("b-1", B))))
+    assert handing_over.is_waiting
+    assert (
+        plan(handing_over).warnings[0].startswith("The group is not settled: members wait for tasks that others give")
+    )
+
+
+IN_RACKS = {TopicPartition(topic, number): (number,) for topic in (IN, WORDS, COUNTS) for number in (0, 1)}
+
+
+def in_racks(*, brokers: bool = True) -> tuple[LedCase, AnsweringGroup]:
+    """A group whose tasks 0 run in rack y, and tasks 1 in rack x, while their partitions are the other way round."""
+    led = running(racks={0: "x", 1: "y"} if brokers else {0: None, 1: None}, replicas=IN_RACKS)
+    racks = {"a-1": "y", "b-1": "x"}
+    members = [evolve(each, rack=racks[each.member_id]) for each in led.case.members]
+    led = evolve(led, case=evolve(led.case, members=tuple(members)))
+    return led, evolve(answering(led), starts=STARTS)
+
+
+def test_traffic_between_racks() -> None:
+    led, brokers = in_racks()
+    stays = plan_of(led, brokers=brokers)
+    assert (stays.moves, stays.traffic) == ((), RackTraffic(before=4, after=4, partitions=4))
+    assert [each.rack for each in stays.processes] == ["y", "x"]
+    turned = plan_of(led, configs={"rack.aware.assignment.strategy": "min_traffic"}, brokers=brokers)
+    assert turned.traffic == RackTraffic(before=4, after=0, partitions=4)
+    assert len(turned.moves) == 4
+    assert turned.warnings == ()
+
+
+def test_racks_that_do_not_count_are_a_warning() -> None:
+    led, brokers = in_racks(brokers=False)
+    made = plan_of(led, configs={"rack.aware.assignment.strategy": "min_traffic"}, brokers=brokers)
+    assert (made.moves, made.traffic) == ((), None)
+    [warning] = made.warnings
+    assert warning.startswith(
+        "rack.aware.assignment.strategy is min_traffic, but racks do not count now: no broker with"
+    )
+    strangers = plan_of(
+        led, configs={"rack.aware.assignment.strategy": "min_traffic"}, joining=[PlannedProcess()], brokers=brokers
+    )
+    assert "the members new-1-1 have no rack" in strangers.warnings[0]
+
+
+def test_tags_spread_copies() -> None:
+    led = running(standbys=1)
+    told = {"a-1": {"zone": "1"}, "b-1": {"zone": "1"}}
+    members = tuple(evolve(each, tags=told[each.member_id]) for each in led.case.members)
+    led = evolve(led, case=evolve(led.case, members=members))
+    configs = {"num.standby.replicas": 1, "rack.aware.assignment.tags": "zone"}
+    made = plan(led, configs=configs, joining=[PlannedProcess(client_tags={"zone": "2"})])
+    copies = {str(move.task): move.target and move.target.process_id for move in made.moves if move.role is STANDBY}
+    assert copies == {"1_0": "new-1", "1_1": "new-1"}
 
 
 # ------------------------------------------------------------------------------------------------- the assignor
