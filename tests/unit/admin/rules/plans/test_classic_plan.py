@@ -165,14 +165,24 @@ def test_a_group_that_waits_for_copies_has_them_where_they_were() -> None:
     assert (move.role_before, move.records, move.basis) == (STANDBY, 400, CopyBasis.REPORTED)
 
 
+def handing_over() -> LedCase:
+    """A group in which A gives up 1_1, which B waits for."""
+    alone = carried_out(settled(group(member("a-1", A), ends=ENDS)))
+    led = led_case(evolve(alone, members=(*alone.members, member("b-1", B))))
+    assert led.is_waiting
+    return led
+
+
 def test_members_that_wait_for_tasks_of_others_are_a_warning() -> None:
-    one = settled(group(member("a-1", A), ends=ENDS))
-    joined = carried_out(one)
-    handing_over = led_case(evolve(joined, members=(*joined.members, member("b-1", B))))
-    assert handing_over.is_waiting
-    assert (
-        plan(handing_over).warnings[0].startswith("The group is not settled: members wait for tasks that others give")
-    )
+    [warning] = [each for each in plan(handing_over()).warnings if "settled" in each]
+    assert warning.startswith("The group is not settled: members wait for tasks that others give up")
+
+
+def test_a_task_that_ran_in_the_last_round_and_was_given_up_since_tells_no_position() -> None:
+    made = plan(handing_over(), leaving=["b-1"])
+    [move] = [each for each in made.moves if each.task == TaskId("1", 1)]
+    assert (move.source, move.target and move.target.member_id) == (None, "a-1")
+    assert (move.records, move.basis) == (500, CopyBasis.WHOLE)
 
 
 IN_RACKS = {TopicPartition(topic, number): (number,) for topic in (IN, WORDS, COUNTS) for number in (0, 1)}
