@@ -12,8 +12,9 @@ from kafka_groups.admin.rules.arguments import (
     checked_wanted,
 )
 from kafka_groups.admin.rules.classic_streams.classic_values import ClassicStreamsGroupDescription
-from kafka_groups.admin.rules.group_topology.given_topology import GivenTopology, topology_of_group
+from kafka_groups.admin.rules.group_topology.given_topology import GivenTopology
 from kafka_groups.admin.rules.plans.classic_plan import plan_of_classic_group
+from kafka_groups.admin.rules.plans.classic_topology import topology_of
 from kafka_groups.admin.rules.plans.plan import plan_of_group
 from kafka_groups.admin.rules.plans.plan_values import StreamsPlan
 from kafka_groups.admin.rules.plans.what_if import PlannedProcess, checked_classic_what_if, checked_what_if
@@ -367,6 +368,6 @@ class AsyncStreamsGroupCalls(ABC):
         if topology is None:
             change = checked_what_if(assignor, configs, standby_replicas, leaving, joining)
             return await plan_of_group(ask, group, change, self._now())
-        given = await topology_of_group(ask, topology, group)
+        given = topology_of(topology, group)
         classic = checked_classic_what_if(assignor, configs, standby_replicas, leaving, joining)
         return await plan_of_classic_group(ask, group, given, classic, self._now())

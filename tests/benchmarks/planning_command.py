@@ -13,6 +13,7 @@ from attrs import define, frozen
 
 from kafka_groups.admin import PlannedProcess, StreamsPlan
 from kafka_groups.admin.rules.plans.classic_plan import plan_of_classic_group
+from kafka_groups.admin.rules.plans.classic_topology import topology_of
 from kafka_groups.admin.rules.plans.what_if import checked_classic_what_if
 from kafka_groups.admin.rules.streams_leader.group_round import GroupRound
 from kafka_groups.admin.rules.streams_leader.leading import ask_for_round
@@ -111,7 +112,8 @@ def _plan(case: LeadingCase, given: GroupRound, brokers: _TimedAnswers) -> Strea
     joining = [PlannedProcess(threads=THREADS)] * (case.members // 10 // THREADS)
     change = checked_classic_what_if(None, {"num.standby.replicas": case.standbys}, None, (), joining)
     now = datetime.fromtimestamp(NOW_MS / 1_000, UTC)
-    return asyncio.run(plan_of_classic_group(brokers, given.settings.application_id, given.topology, change, now))
+    group_id = given.settings.application_id
+    return asyncio.run(plan_of_classic_group(brokers, group_id, topology_of(given.topology, group_id), change, now))
 
 
 # ---------------------------------------------------------------------------------------------- the figures

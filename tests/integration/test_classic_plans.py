@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 from confluent_kafka.admin import AdminClient
 
-from kafka_groups.admin import PlannedProcess
+from kafka_groups.admin import KafkaAdmin, PlannedProcess
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.cli.main import main
-from kafka_groups.streams import StreamsBuilder, Topology, serdes
+from kafka_groups.streams import KafkaStreams, StreamsBuilder, Topology, serdes
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
 from tests.support.members.planned_application import PATIENCE_S, PlannedApplication, tasks_after
@@ -112,6 +113,22 @@ def test_a_plan_changes_nothing(cluster: EmbeddedCluster, app: PlannedApplicatio
 
 def topics_of(cluster: EmbeddedCluster) -> set[str]:
     return set(AdminClient({"bootstrap.servers": cluster.bootstrap_servers}).list_topics().topics)
+
+
+def test_patterns_read_what_the_group_has_found(cluster: EmbeddedCluster) -> None:
+    for name in ("lines-1", "lines-2"):
+        cluster.create_topic(name, 2)
+    builder = StreamsBuilder()
+    builder.stream(re.compile("lines-.*"), key=serdes.string, value=serdes.string).to("all-lines")
+    topology, servers = builder.build(), cluster.bootstrap_servers
+    keys = {"application.id": "app", "bootstrap.servers": servers, "group.protocol": "classic"}
+    with KafkaStreams(topology, keys) as app, KafkaAdmin(bootstrap_servers=servers) as admin:
+        app.wait_until_running(PATIENCE_S)
+        assert admin.plan_streams_group("app", topology=topology).moves == ()
+        made = admin.plan_streams_group("app", topology=topology, joining=[PlannedProcess()])
+        assert [each.process_id for each in made.processes if each.after and each.after.active == 1] == [
+            each.process_id for each in made.processes
+        ]
 
 
 # ---------------------------------------------------------------------------------------------- the command

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from attrs import define, field
 
 from kafka_groups.admin import StreamsPlan
-from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
+from kafka_groups.admin.rules.group_topology.given_topology import GivenTopology
 from kafka_groups.admin.rules.plans.classic_plan import plan_of_classic_group
+from kafka_groups.admin.rules.plans.classic_topology import topology_of
 from kafka_groups.admin.rules.plans.what_if import checked_classic_what_if
 from kafka_groups.assignment import AssignedTaskType, AssignmentConfigs
 from kafka_groups.client.calls.partition_offsets import EARLIEST
@@ -90,7 +91,7 @@ def plan_of(
     configs: Mapping[str, object] | None = None,
     *,
     brokers: AnsweringGroup | None = None,
-    topology: GroupTopology | None = None,
+    topology: GivenTopology | None = None,
     **change: Any,
 ) -> StreamsPlan:
     """Plan a change of a group that has been led.
@@ -106,7 +107,7 @@ def plan_of(
     wanted = {"standby_replicas": None, "leaving": (), "joining": (), **change}
     what_if = checked_classic_what_if(assignor, configs_of(led.case.configs) if configs is None else configs, **wanted)
     now = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=led.case.now_ms)
-    ask, given = brokers or answering(led), topology or led.case.topology
+    ask, given = brokers or answering(led), topology_of(topology or led.case.topology, APPLICATION)
     return asyncio.run(plan_of_classic_group(ask, APPLICATION, given, what_if, now))
 
 

@@ -9,7 +9,7 @@ from kafka_groups.client.calls.questions import Asking
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.errors.texts import represented
 
-__all__ = ["GivenTopology", "OffersGroupTopology", "topology_of_group"]
+__all__ = ["GivenTopology", "OffersGroupTopology", "topology_of_group", "topology_with_topics"]
 
 
 class OffersGroupTopology(Protocol):
@@ -49,8 +49,30 @@ async def topology_of_group(ask: Asking, given: GivenTopology, group_id: str) ->
     """
     if isinstance(given, GroupTopology):
         return given
+    _check(given)
+    return topology_with_topics(given, group_id, await names_of_topics(ask) if given.has_patterns else ())
+
+
+def topology_with_topics(given: GivenTopology, group_id: str, topics: Iterable[str]) -> GroupTopology:
+    """Return a topology as its group has it, when its patterns read those of some topics that they match.
+
+    Args:
+        given: What a caller gave.
+        group_id: The group.
+        topics: Topics that exist.
+
+    Raises:
+        ConfigurationError: It is not a topology.
+        TopologyError: The topology is empty or contradicts itself, or two sources read the same topic.
+    """
+    if isinstance(given, GroupTopology):
+        return given
+    _check(given)
+    return given.group_topology(group_id, topics if given.has_patterns else None)
+
+
+def _check(given: object) -> None:
     if isinstance(given, type) or not callable(getattr(given, "group_topology", None)):
         raise ConfigurationError(
             f"topology={represented(given)} is not a topology: give the Topology that StreamsBuilder.build() returns"
         )
-    return given.group_topology(group_id, await names_of_topics(ask) if given.has_patterns else None)

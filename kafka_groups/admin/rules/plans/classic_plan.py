@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from kafka_groups.admin.rules.classic_streams.classic_groups import DecodedClassicGroup, DecodedClassicMember
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
 from kafka_groups.admin.rules.plans.classic_situation import ClassicSituation, ask_for_classic_situation
+from kafka_groups.admin.rules.plans.classic_topology import TopologyOf
 from kafka_groups.admin.rules.plans.classic_warnings import warnings_about_classic_group
 from kafka_groups.admin.rules.plans.comparison import GroupBefore, unassigned_tasks, with_changes
 from kafka_groups.admin.rules.plans.copy_costs import CopyCosts, KnownSums, sums_of_changelogs
@@ -30,14 +31,14 @@ __all__ = ["classic_plan", "plan_of_classic_group"]
 
 
 async def plan_of_classic_group(
-    ask: Asking, group_id: str, topology: GroupTopology, change: ClassicWhatIf, now: datetime
+    ask: Asking, group_id: str, topology_of: TopologyOf, change: ClassicWhatIf, now: datetime
 ) -> StreamsPlan:
     """Ask the brokers for a classic group, and plan a change of it.
 
     Args:
         ask: Asks the brokers.
         group_id: The group.
-        topology: The topology of its application.
+        topology_of: Returns the topology of its application.
         change: The change.
         now: The time.
 
@@ -48,7 +49,7 @@ async def plan_of_classic_group(
         TaskAssignorError: The assignor raised an exception.
         KafkaGroupsError: The coordinator refused the group, or a topic cannot be described.
     """
-    return classic_plan(await ask_for_classic_situation(ask, group_id, topology), change, now)
+    return classic_plan(await ask_for_classic_situation(ask, group_id, topology_of), change, now)
 
 
 def classic_plan(situation: ClassicSituation, change: ClassicWhatIf, now: datetime) -> StreamsPlan:

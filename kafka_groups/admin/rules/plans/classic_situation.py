@@ -6,10 +6,14 @@ from attrs import field, frozen
 
 from kafka_groups.admin.rules.classic_streams.classic_groups import EMPTY, DecodedClassicGroup, classic_groups
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
-from kafka_groups.admin.rules.plans.classic_topology import check_topology
+from kafka_groups.admin.rules.plans.classic_topology import TopologyOf, check_topology, subtopologies_with_patterns
 from kafka_groups.admin.rules.streams_leader.application_tasks import application_tasks
 from kafka_groups.admin.rules.streams_leader.group_round import LeadingError
-from kafka_groups.admin.rules.streams_leader.internal_topics import check_counts, needed_topics, topics_of_topology
+from kafka_groups.admin.rules.streams_leader.internal_topics import (
+    check_counts,
+    needed_topics,
+    topics_of_topology,
+)
 from kafka_groups.admin.rules.streams_leader.lags import ChangelogEnds, ask_for_ends
 from kafka_groups.admin.rules.streams_leader.replica_racks import ReplicaRacks
 from kafka_groups.admin.rules.streams_leader.topology_counts import TopologyCounts, missing_sources, topology_counts
@@ -47,13 +51,13 @@ class ClassicSituation:
     missing_topics: tuple[str, ...] = ()
 
 
-async def ask_for_classic_situation(ask: Asking, group_id: str, topology: GroupTopology) -> ClassicSituation:
+async def ask_for_classic_situation(ask: Asking, group_id: str, topology_of: TopologyOf) -> ClassicSituation:
     """Ask the brokers for a classic group and all that belongs to it.
 
     Args:
         ask: Asks the brokers.
         group_id: The group.
-        topology: The topology of its application.
+        topology_of: Returns the topology of its application.
 
     Raises:
         IllegalStateError: The group has no members, it rebalances, or its topics do not fit together.
@@ -62,8 +66,10 @@ async def ask_for_classic_situation(ask: Asking, group_id: str, topology: GroupT
     """
     group = await _group(ask, group_id)
     _check_has_tasks(group)
-    topics = await _existing(ask, topology)
-    counts = _counts(topology, {name: each.count for name, each in topics.items()})
+    # Patterns read what members have found, as in a round of the leader, but for topics that were deleted since.
+    topics = await _existing(ask, topology_of(group.subscribed_topics))
+    topology = topology_of(group.subscribed_topics & topics.keys())
+    counts = _counts(topology, topics, subtopologies_with_patterns(topology_of, topology))
     missing = tuple(name for name in needed_topics(topology, counts, -1) if name not in topics)
     racks = ReplicaRacks(topics)
     tasks = application_tasks(topology, counts, racks, group_id)
@@ -109,18 +115,21 @@ async def _existing(ask: Asking, topology: GroupTopology) -> Mapping[str, TopicR
     for error in found.errors.values():
         if not isinstance(error, UnknownTopicOrPartitionError):
             raise error
-    missing = missing_sources(topology, found.values)
+    return found.values
+
+
+def _counts(
+    topology: GroupTopology, topics: Mapping[str, TopicReplicas], with_patterns: frozenset[str]
+) -> TopologyCounts:
+    missing = missing_sources(topology, topics)
     if missing:
         raise IllegalStateError(
             f"Source topics of the topology do not exist: {listed(missing)}. Create them, or give the topology of the "
             "application that runs."
         )
-    return found.values
-
-
-def _counts(topology: GroupTopology, existing: Mapping[str, int]) -> TopologyCounts:
+    existing = {name: each.count for name, each in topics.items()}
     try:
-        counts = topology_counts(topology, existing)
+        counts = topology_counts(topology, existing, with_patterns)
         check_counts(topology, counts, existing)
     except (LeadingError, TaskAssignmentError) as error:
         raise IllegalStateError(str(error)) from error

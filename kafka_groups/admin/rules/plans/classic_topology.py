@@ -1,8 +1,9 @@
-"""Compares the topology that a user gives for a classic group with the tasks that the group has."""
+"""The topology that a user gives for a classic group, and whether it is that of the group's tasks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kafka_groups.admin.rules.classic_streams.classic_groups import DecodedClassicGroup
+from kafka_groups.admin.rules.group_topology.given_topology import GivenTopology, topology_with_topics
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology
 from kafka_groups.admin.rules.streams_leader.hand_over import Inputs, inputs_of_tasks
 from kafka_groups.assignment import TaskInfo
@@ -11,7 +12,31 @@ from kafka_groups.client.events import listed
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.types import TaskId
 
-__all__ = ["check_topology"]
+__all__ = ["TopologyOf", "check_topology", "subtopologies_with_patterns", "topology_of"]
+
+TopologyOf = Callable[[Iterable[str]], GroupTopology]
+"""Returns the topology of an application whose patterns read those of some topics that they match."""
+
+
+def topology_of(given: GivenTopology, group_id: str) -> TopologyOf:
+    """Return a function that returns the topology that a caller gave for a group.
+
+    Raises:
+        ConfigurationError: It is not a topology.
+        TopologyError: The topology is empty or contradicts itself.
+    """
+    topology_with_topics(given, group_id, ())
+    return lambda topics: topology_with_topics(given, group_id, topics)
+
+
+def subtopologies_with_patterns(topology_of: TopologyOf, topology: GroupTopology) -> frozenset[str]:
+    """Return the ids of the sub-topologies that read topics because these exist."""
+    always = {each.subtopology_id: each.read_topics for each in topology_of(()).subtopologies}
+    return frozenset(
+        each.subtopology_id
+        for each in topology.subtopologies
+        if each.read_topics != always.get(each.subtopology_id, frozenset())
+    )
 
 
 def check_topology(group: DecodedClassicGroup, topology: GroupTopology, tasks: Mapping[TaskId, TaskInfo]) -> None:

@@ -1,13 +1,16 @@
 """The topology that is given for a classic group, and the tasks that the group has."""
 
-from typing import Any
+import re
+from typing import Any, cast
 
 import pytest
 from attrs import evolve
 
 from kafka_groups.admin import StreamsPlan
 from kafka_groups.admin.rules.group_topology.group_topology import GroupTopology, RepartitionTopic, Subtopology
+from kafka_groups.admin.rules.plans.classic_topology import subtopologies_with_patterns, topology_of
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.streams import StreamsBuilder, Topology, serdes
 from tests.support.assignors.answered_questions import AnsweringTopics
 from tests.support.assignors.led_rounds import settled
 from tests.support.assignors.planned_groups import answering, plan_of
@@ -91,3 +94,40 @@ def test_tasks_of_partitions_that_have_just_come_belong_to_nobody() -> None:
 def test_stores_without_a_changelog_topic_are_no_difference() -> None:
     made: Any = plan(SPLITTING, evolve(COUNTING, changelogs=()))
     assert (made.moves, made.missing_topics) == ((), ())
+
+
+# -------------------------------------------------------------------------------------------------- patterns
+
+
+def with_patterns() -> Topology:
+    """Counts the words of all topics whose names begin with "in"."""
+    builder = StreamsBuilder()
+    words = builder.stream(re.compile("in.*"), key=serdes.string, value=serdes.string)
+    words.group_by(lambda _, word: word, key=serdes.string, value=serdes.string, name="words").count(store="counts")
+    return builder.build()
+
+
+def test_patterns_read_what_members_have_found() -> None:
+    given = with_patterns()
+    known = LED.case.topology
+    assert topology_of(given, "app")([IN]).source_topics == known.source_topics
+    brokers = answering(LED)
+    brokers.topics.counts["in-new"] = 3  # which nobody has found yet
+    made = plan_of(LED, brokers=brokers, topology=given)
+    assert (made.moves, made.warnings) == ((), ())
+
+
+def test_internal_topics_behind_patterns_keep_their_numbers() -> None:
+    """The largest topic that matched has been deleted."""
+    topology = topology_of(with_patterns(), "app")
+    assert subtopologies_with_patterns(topology, topology([IN])) == {"0"}
+    assert subtopologies_with_patterns(topology, topology([])) == frozenset()
+    brokers = answering(LED)
+    brokers.topics.counts[IN] = 1
+    with pytest.raises(ConfigurationError, match="the group has the tasks 0_1, which the topology does not have"):
+        plan_of(LED, brokers=brokers, topology=with_patterns())
+
+
+def test_what_is_no_topology_is_refused_before_brokers_are_asked() -> None:
+    with pytest.raises(ConfigurationError, match="topology=3 is not a topology"):
+        topology_of(cast(Any, 3), "app")
