@@ -90,7 +90,7 @@ def _run(kind: str, servers: str, application_id: str, source: str, sink: str) -
 
 
 def test_counts_are_exact(kafka: KafkaProcess, tmp_path: Path, seed: int, request: pytest.FixtureRequest) -> None:
-    app = MixedApplication("words", kafka.bootstrap_servers, tmp_path, EXACTLY_ONCE, protocol="classic")
+    app = MixedApplication("counts", kafka.bootstrap_servers, tmp_path, EXACTLY_ONCE, protocol="classic")
     three, choose = Three(app, kafka), random.Random(seed)
     request.addfinalizer(three.end)
     app.write(40)
@@ -105,7 +105,7 @@ def test_counts_are_exact(kafka: KafkaProcess, tmp_path: Path, seed: int, reques
             strike(three)
         app.wait_for_commit()
     app.wait_for_output()
-    wait_until(lambda: app.changelog() == expected("words", app.lines), PATIENCE_S)
+    wait_until(lambda: app.changelog() == expected("counts", app.lines), PATIENCE_S)
     wait_until(lambda: app.committed() == len(app.lines), PATIENCE_S, app.committed)
     assert all(each.is_alive() for each in three.pythons)
     app.check_committed()

@@ -1,15 +1,18 @@
 """Topologies of applications with instances in Java and in Python, and what they must come to.
 
 They are those of `java/MixedInstance.java`. Results are sets of ids of lines, so that a line that is processed twice
-counts once: at least once promises no more. Those of the kind "counts", which is not among `KINDS`, are numbers, which
-show each line that was processed twice.
+counts once: at least once promises no more. Those of the kinds "counts" (of words) and "lines" (of lines, by key) are
+numbers, which show each line that was processed twice, and "merged" copies the lines of all sources. These three are
+not among `KINDS`.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
+from functools import reduce
 from itertools import product
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kafka_groups.serdes import Windowed
@@ -62,18 +65,28 @@ class Result(NamedTuple):
     time_ms: int
 
 
-def mixed_topology(kind: str, source: str, sink: str) -> Topology:
-    """Return the topology of a kind. The source is a topic, or `PATTERN` and a pattern of topics."""
+def mixed_topology(kind: str, source: str, sink: str, look: Callable[[str, str], object] | None = None) -> Topology:
+    """Return the topology of a kind.
+
+    Args:
+        kind: One of `KINDS`, or another one of `java/MixedInstance.java`.
+        source: A topic, topics with a plus between them, or `PATTERN` and a pattern of topics.
+        sink: The topic of the results.
+        look: Called with each line.
+    """
     builder = StreamsBuilder()
-    read = re.compile(source.removeprefix(PATTERN)) if source.startswith(PATTERN) else source
-    lines = builder.stream(read, key=serdes.string, value=serdes.string)
+    is_pattern = source.startswith(PATTERN)
+    read = [re.compile(source.removeprefix(PATTERN))] if is_pattern else source.split("+")
+    lines = reduce(KStream.merge, [builder.stream(each, key=serdes.string, value=serdes.string) for each in read])
+    if look is not None:
+        lines = lines.peek(look)
     _result(kind, lines).to(sink, key=serdes.string, value=serdes.string)
     return builder.build()
 
 
 def _result(kind: str, lines: KStream[str, str]) -> KStream[str, str]:
-    if kind == "join":
-        return _joined(lines)
+    if kind in _WITHOUT_WORDS:
+        return _WITHOUT_WORDS[kind](lines)
     if kind == "held":
         return _held(_split(lines))
     if kind == "versions":
@@ -98,6 +111,16 @@ def _joined(lines: KStream[str, str]) -> KStream[str, str]:
         name="pairs", store="pairs",
     )  # fmt: skip
     return pairs.map(lambda word, pair: (f"{word}:{pair}", pair), key=serdes.string, value=serdes.string)
+
+
+def _by_key(lines: KStream[str, str]) -> KStream[str, str]:
+    grouped = lines.group_by_key(key=serdes.string, value=serdes.string)
+    return grouped.aggregate(lambda: "0", _more, value=serdes.string, store=STORE).to_stream()
+
+
+_WITHOUT_WORDS: Mapping[str, Callable[[KStream[str, str]], KStream[str, str]]] = MappingProxyType({
+    "merged": lambda lines: lines, "lines": _by_key, "join": _joined,
+})  # fmt: skip
 
 
 def _held(words: KStream[str, str]) -> KStream[str, str]:

@@ -47,8 +47,8 @@ import org.apache.kafka.streams.state.Stores;
  * open KIND INPUT OUTPUT KEY=VALUE...
  * </pre>
  *
- * and KIND is one of words, windows, sessions, held, join and versions. INPUT is a topic, or "pattern:" and a pattern of
- * topics. Later lines are
+ * and KIND is one of words, windows, sessions, held, join, versions, counts, lines and merged. INPUT is a topic, topics with
+ * a plus between them, or "pattern:" and a pattern of topics. Later lines are
  *
  * <pre>
  * state           prints STATE:ERROR
@@ -104,11 +104,16 @@ public class MixedInstance {
     private static KStream<String, String> read(StreamsBuilder builder, String input) {
         return input.startsWith(PATTERN)
                 ? builder.stream(Pattern.compile(input.substring(PATTERN.length())), Consumed.with(TEXT, TEXT))
-                : builder.stream(input, Consumed.with(TEXT, TEXT));
+                : Arrays.stream(input.split("\\+")).map(topic -> builder.stream(topic, Consumed.with(TEXT, TEXT)))
+                        .reduce(KStream::merge).orElseThrow();
     }
 
     private static KStream<String, String> result(KStream<String, String> lines) {
         return switch (kind) {
+            case "merged" -> lines;
+            case "lines" -> lines.groupByKey(Grouped.with(TEXT, TEXT))
+                    .aggregate(() -> "0", MixedInstance::more, Materialized.as("lines")).toStream();
+            case "counts" -> grouped(lines).aggregate(() -> "0", MixedInstance::more, Materialized.as("lines")).toStream();
             case "words" -> grouped(lines).aggregate(() -> "", MixedInstance::with, Materialized.as("lines")).toStream();
             case "windows" -> named(grouped(lines).windowedBy(TimeWindows.ofSizeAndGrace(SIZE, GRACE))
                     .aggregate(() -> "", MixedInstance::with, Materialized.as("lines")).toStream());
@@ -164,6 +169,10 @@ public class MixedInstance {
 
     private static String name(Windowed<String> window) {
         return window.key() + "@" + window.window().start() + "-" + window.window().end();
+    }
+
+    private static String more(String word, String id, String count) {
+        return "" + (Long.parseLong(count) + 1);
     }
 
     private static String with(String word, String id, String ids) {
