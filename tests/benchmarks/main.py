@@ -22,6 +22,7 @@ from tests.benchmarks.kept_state.command import kept_state
 from tests.benchmarks.leading_command import leading
 from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.planning_command import planning
+from tests.benchmarks.rounds_command import rounds
 from tests.benchmarks.spark_command import spark
 from tests.benchmarks.state_command import state
 from tests.benchmarks.streams_command import streams
@@ -62,6 +63,7 @@ main.add_command(applications)
 main.add_command(arrow)
 main.add_command(assignors)
 main.add_command(guard)
+main.add_command(rounds)
 main.add_command(spark)
 main.add_command(kept_state)
 main.add_command(leading)

@@ -268,6 +268,19 @@ def test_applications_are_measured(tmp_path: Path) -> None:
     assert all(rate > 0 for each in measured["java"].values() for rate in each["ours"]["per_cpu_second"])
 
 
+@pytest.mark.long
+@pytest.mark.timeout(300)
+def test_times_without_records_are_measured_while_a_leader_computes(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    arguments = ["rounds", "--guarantee=exactly_once_v2", "--rate=200", "--seconds=0.5", "--rounds=1"]
+    result = CliRunner().invoke(main, [*arguments, f"--json={written}"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    [(guarantee, [gaps])] = json.loads(written.read_text())["rounds"].items()
+    assert guarantee == "exactly_once_v2"
+    assert gaps.keys() == {"leader_s", "follower_s", "quiet_s", "written_s"}
+    assert all(0 < each < 60 for each in gaps.values())
+
+
 def test_a_comparison_with_an_earlier_commit_needs_its_name() -> None:
     result = CliRunner().invoke(main, ["applications", "--part=before"])
     assert result.exit_code == 2

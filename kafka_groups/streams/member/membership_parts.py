@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # imported when an error needs it
 __all__ = ["GroupRefusals", "LeadingPart", "MadeMembership", "MembershipOf", "MembershipParts", "TaskPositions"]
 
 TaskPositions = Callable[[], Mapping[TaskId, TaskPosition]]
-"""Returns the positions of all tasks that have state in this process, dormant ones included."""
+"""Returns the positions of all tasks that have state in this process. In a classic group, dormant ones are left out."""
 
 
 @frozen
