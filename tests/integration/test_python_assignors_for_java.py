@@ -15,6 +15,7 @@ from kafka_groups.assignment import (
     KafkaStreamsAssignment,
     KafkaStreamsState,
     TaskAssignment,
+    TaskAssignmentError,
     TaskAssignor,
 )
 from kafka_groups.broker.cluster import EmbeddedCluster
@@ -46,8 +47,13 @@ class ForOthers(TaskAssignor):
 
     def __init__(self) -> None:
         self.heard: list[AssignmentError] = []
+        self.refused = 0
+        self.can_tell = True
 
     def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        if not self.can_tell:
+            self.refused += 1
+            raise TaskAssignmentError("the inventory is away")
         states = application_state.kafka_streams_states(compute_task_lags=True)
         others = [each for each in states.values() if not each.client_tags] or [*states.values()]
         given: dict[object, list[AssignedTask]] = {process: [] for process in states}
@@ -112,22 +118,12 @@ def test_members_in_java_run_and_copy_what_the_assignor_in_python_returns(
 ) -> None:
     caplog.set_level(logging.INFO, "kafka_groups.group")
     words, assignor = WordCount(servers, tmp_path), ForOthers()
-    python = KafkaStreams(
-        count_words(words.source, words.sink),
-        {**KEYS, "client.tag.leads": "yes"},
-        application_id=words.application_id,
-        bootstrap_servers=servers,
-        task_assignor_class=assignor,
-    )
+    python = instance(words, assignor)
     words.write(20)
     with python:
         python.wait_until_running(PATIENCE_S)
         for name in NAMES:
-            java.open_words(
-                name, words.source, words.sink, bootstrap_servers=servers, application_id=words.application_id,
-                num_stream_threads="2", state_dir=str(tmp_path / name), statestore_cache_max_bytes="0",
-                **{key.replace(".", "_"): value for key, value in KEYS.items()},
-            )  # fmt: skip
+            open_java(java, name, words, tmp_path)
         wait_until(lambda: active(java) == [set(), FIRST, SECOND], PATIENCE_S, lambda: active(java))
         wait_until(lambda: copies(java) == [set(), set(), SECOND], PATIENCE_S, lambda: copies(java))
         words.write(20)
@@ -145,11 +141,57 @@ def test_members_in_java_run_and_copy_what_the_assignor_in_python_returns(
     assert len(leads(caplog)) == 1
 
 
-def active(java: JavaStreams) -> list[set[str]]:
+def instance(words: WordCount, assignor: TaskAssignor) -> KafkaStreams:
+    """The instance in Python."""
+    return KafkaStreams(
+        count_words(words.source, words.sink),
+        {**KEYS, "client.tag.leads": "yes"},
+        application_id=words.application_id,
+        bootstrap_servers=words.servers,
+        task_assignor_class=assignor,
+    )
+
+
+def open_java(java: JavaStreams, name: str, words: WordCount, directory: Path) -> None:
+    """Start an instance in Java with two threads."""
+    java.open_words(
+        name, words.source, words.sink, bootstrap_servers=words.servers, application_id=words.application_id,
+        num_stream_threads="2", state_dir=str(directory / name), statestore_cache_max_bytes="0",
+        **{key.replace(".", "_"): value for key, value in KEYS.items()},
+    )  # fmt: skip
+
+
+@pytest.mark.long
+def test_members_in_java_keep_their_tasks_while_the_assignor_in_python_cannot_tell(
+    servers: str, java: JavaStreams, tmp_path: Path
+) -> None:
+    words, assignor = WordCount(servers, tmp_path), ForOthers()
+    words.write(20)
+    with instance(words, assignor) as python:
+        python.wait_until_running(PATIENCE_S)
+        for name in NAMES[:2]:
+            open_java(java, name, words, tmp_path)
+        wait_until(lambda: active(java, 2) == [FIRST, SECOND], PATIENCE_S, lambda: active(java, 2))
+        words.wait_for_counts()
+        assignor.can_tell = False
+        open_java(java, NAMES[2], words, tmp_path)
+        wait_until(lambda: assignor.refused > 2, PATIENCE_S)
+        words.write(20)
+        words.wait_for_counts()
+        shares = sorted(({*",".join(each.tasks).split(",")} - {""} for each in java.state().values()), key=sorted)
+        assert shares[-2:] == [FIRST, SECOND]
+        assert not [each.error for each in java.state().values() if each.error]
+        assignor.can_tell = True
+        wait_until(lambda: active(java) == [set(), FIRST, SECOND], PATIENCE_S, lambda: active(java))
+        words.write(20)
+        words.wait_for_counts()
+
+
+def active(java: JavaStreams, instances: int = len(NAMES)) -> list[set[str]]:
     """The active tasks of each instance in Java, the smallest sets first; none while one of them does not run."""
     states = java.state().values()
     assert not [each.error for each in states if each.error]
-    if len(states) < len(NAMES) or any(each.state != "RUNNING" for each in states):
+    if len(states) < instances or any(each.state != "RUNNING" for each in states):
         return []
     return sorted(({*",".join(each.tasks).split(",")} - {""} for each in states), key=sorted)
 
