@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from kafka_groups.admin import KafkaAdmin, PlannedProcess
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.cli.main import main
+from kafka_groups.share import KafkaShareConsumer
 from kafka_groups.streams import KafkaStreams, StreamsBuilder, Topology, serdes
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
@@ -198,6 +199,24 @@ def test_mistakes_are_named(cluster: EmbeddedCluster, app: PlannedApplication) -
     absent = command(cluster, "absent", "--topology", f"{__name__}:other")
     assert absent.exit_code == 1
     assert "A plan with a topology is one of a classic group" in absent.stderr
+
+
+def test_a_group_that_is_no_classic_group_is_named(cluster: EmbeddedCluster) -> None:
+    cluster.create_topic("another-topic", 1)
+    keys = {"application.id": "app", "bootstrap.servers": cluster.bootstrap_servers, "group.protocol": "streams"}
+    with KafkaStreams(other(), keys) as app:
+        app.wait_until_running(PATIENCE_S)
+        done = command(cluster, "app", "--topology", f"{__name__}:other")
+        assert done.exit_code == 1
+        assert done.stderr == (
+            "Error: The group app is a streams group and not a classic group. A plan with a topology is one of a "
+            "classic group of a streams application: a streams group has its own.\n"
+        )
+    with KafkaShareConsumer(bootstrap_servers=cluster.bootstrap_servers, group_id="sharing") as consumer:
+        consumer.subscribe(["another-topic"])
+        consumer.poll(0.5)
+        done = command(cluster, "sharing", "--topology", f"{__name__}:other")
+        assert "The group sharing is a share group and not a classic group." in done.stderr
 
 
 @pytest.mark.parametrize(
