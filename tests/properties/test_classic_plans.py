@@ -20,24 +20,45 @@ from kafka_groups.assignment import (
     TaskAssignor,
 )
 from kafka_groups.assignment.application.assignor_run import computed
-from kafka_groups.assignment.application.configs import LONGEST_LAG
+from kafka_groups.assignment.application.configs import LONGEST_LAG, RackAwareStrategy
 from kafka_groups.protocol.streams_user_data.offset_sums import RUNNING_TASK
-from kafka_groups.types import TaskId
+from kafka_groups.types import TaskId, TopicPartition
 from tests.support.assignors.leader_cases import LeaderCase, LeaderLimits, ToldMember, random_group
 from tests.support.assignors.led_rounds import LedCase, carried_out, led_case, settled
 from tests.support.assignors.planned_groups import Placement, after, configs_of, placement, plan_of
 
 pytestmark = pytest.mark.slow
 
-SEEDS = 100
+STEPS = [0, *(pytest.param(first, marks=pytest.mark.long) for first in range(20, 100, 20))]
+"""The first of twenty seeds."""
 NEWEST = LeaderLimits(versions=(10, 11))
 MOST_PROBES = 12
 ASSIGNORS = (HighAvailabilityTaskAssignor, StickyTaskAssignor, LegacyStickyTaskAssignor)
 
 
+ZONES = ("x", "y", "z")
+
+
+def in_zones(case: LeaderCase, rng: random.Random) -> LeaderCase:
+    """The group with brokers and processes in zones, which are racks and client tags."""
+    zones = {process_id: rng.choice(ZONES) for process_id in sorted({each.process_id for each in case.members})}
+    members = tuple(
+        evolve(each, version=11, latest=11, rack=zones[each.process_id], tags={"zone": zones[each.process_id]})
+        for each in case.members
+    )
+    topics = {**case.counts, **{name: len(ends) for name, ends in case.ends.items()}}
+    topics |= dict.fromkeys(case.read_topics, 20)
+    replicas = {
+        TopicPartition(name, number): tuple(rng.sample(range(len(ZONES)), 2))
+        for name in sorted(topics)
+        for number in range(topics[name])
+    }
+    return evolve(case, members=members, racks=dict(enumerate(ZONES)), replicas=replicas)
+
+
 def at_rest(seed: str) -> LedCase:
     """A group that waits for nothing."""
-    case = random_group(seed, NEWEST)
+    case = in_zones(random_group(seed, NEWEST), random.Random(seed))
     case = evolve(case, configs=evolve(case.configs, max_warmup_replicas=100))
     for _ in range(MOST_PROBES):
         led = settled(case)
@@ -48,7 +69,7 @@ def at_rest(seed: str) -> LedCase:
     raise AssertionError(f"{seed}: copies never catch up")
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, 20))
+@pytest.mark.parametrize("first", STEPS)
 def test_nothing_moves_without_a_change(first: int) -> None:
     for seed in range(first, first + 20):
         led = at_rest(f"at-rest-{seed}")
@@ -96,7 +117,12 @@ def _with_directories(
 def _new(joining: list[PlannedProcess]) -> list[ToldMember]:
     # Plans give new processes ids that come after all others.
     return [
-        ToldMember(member_id=f"new-{number}-{thread}", process_id=UUID(int=(2**63 - 10 + number) << 64))
+        ToldMember(
+            member_id=f"new-{number}-{thread}",
+            process_id=UUID(int=(2**63 - 10 + number) << 64),
+            rack=process.rack,
+            tags=process.client_tags,
+        )
         for number, process in enumerate(joining, 1)
         for thread in range(1, process.threads + 1)
     ]
@@ -123,18 +149,23 @@ def processes(*cases: LeaderCase) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, 20))
+@pytest.mark.parametrize("first", STEPS)
 def test_the_next_leader_does_what_a_plan_predicts(first: int) -> None:
     moved = 0
     for seed in range(first, first + 20):
         rng, led = random.Random(f"what-if-{seed}"), at_rest(f"what-if-{seed}")
         ids = [each.member_id for each in led.case.members]
         leaving = rng.sample(ids, rng.randint(0, len(ids) - 1))
-        joining = [PlannedProcess(threads=rng.randint(1, 3)) for _ in range(rng.choice((0, 1, 1, 2)))]
+        joining = [
+            PlannedProcess(threads=rng.randint(1, 3), rack=zone, client_tags={"zone": zone})
+            for zone in rng.choices(ZONES, k=rng.choice((0, 1, 1, 2)))
+        ]
         configs = evolve(
             led.case.configs,
             num_standby_replicas=rng.randint(0, 2),
             acceptable_recovery_lag=rng.choice((0, 10_000, LONGEST_LAG)),
+            rack_aware_assignment_strategy=rng.choice(list(RackAwareStrategy)),
+            rack_aware_assignment_tags=rng.choice(((), ("zone",))),
         )
         # The order of hash tables, which decides in sticky assignors, is that of the ids of processes.
         assignor = rng.choice((HighAvailabilityTaskAssignor,) if joining else ASSIGNORS)
@@ -143,6 +174,7 @@ def test_the_next_leader_does_what_a_plan_predicts(first: int) -> None:
         members = processes(led.case, case)
         staying = Counter({each: 1 for each in placement(led) if each[2] not in leaving})
         assert plan.error is None
+        assert [each for each in plan.warnings if "leader in Java" not in each] == [], seed
         assert after(placement(led), plan, members) == target(case, assignor), seed
         assert sum(len(each.threads) for each in plan.processes) == len(members), seed
         moved += bool(plan.moves) and bool(staying)

@@ -118,6 +118,8 @@ def configs_of(configs: AssignmentConfigs) -> dict[str, object]:
         "max.warmup.replicas": configs.max_warmup_replicas,
         "num.standby.replicas": configs.num_standby_replicas,
         "probing.rebalance.interval.ms": configs.probing_rebalance_interval_ms,
+        "rack.aware.assignment.strategy": configs.rack_aware_assignment_strategy.value,
+        "rack.aware.assignment.tags": configs.rack_aware_assignment_tags,
     }
 
 
