@@ -91,6 +91,14 @@ class PatternApplication(MixedApplication):
             self._others.append(started)
             started.start()
 
+    def java_error(self) -> str:
+        assert self._java is not None
+        return self._java.ask_line("state").strip().partition(":")[2]
+
+    def check_python(self) -> None:
+        assert self._python is not None
+        assert self._python.error is None
+
     def check_running(self) -> None:
         assert [each.state for each in self._others] == [StreamsState.RUNNING] * len(self._others)
 
@@ -191,20 +199,39 @@ def test_beside_java_a_group_reads_the_topics_that_exist_whoever_leads(make: Mak
     app.create("b")  # a leader in Java ends if internal topics have more partitions than the topics that are left
     app.write(10)
     app.wait_for_output()
-    app.delete_committed("a")
-    app.write(10)
-    app.wait_for_output()
     app.close_python()  # Java leads from now on
-    app.wait_until_shared()
-    app.start_python()
     app.wait_until_shared()
     app.create("c")
     app.write(10)
     app.wait_for_output()
-    app.delete_committed("b")
+    app.start_python()
+    app.wait_until_shared()
+    app.create("d")
     app.write(10)
     app.wait_for_output()
-    app.wait_until_shared()
+    app.delete_committed("a")
+    app.write(10)
+    app.wait_for_output()
+    app.check_python()
+
+
+@pytest.mark.long
+@pytest.mark.real_kafka
+def test_where_kafka_streams_ends_because_a_topic_is_deleted_python_continues(make: Make) -> None:
+    """Kafka Streams 4.3.1 alone ends, too, if a task loses one of several topics."""
+    app = make(AT_LEAST_ONCE)
+    for part in ("a", "b"):
+        app.create(part)
+        app.write(10)
+    app.source = f"{PATTERN}{app.prefix}-.*"
+    app.start_java()
+    app.wait_for_output()
+    app.delete_committed("a")
+    wait_until(lambda: "IllegalStateException" in app.java_error(), PATIENCE_S)
+    app.start_python()
+    app.write(10)
+    app.wait_for_output()
+    app.check_python()
 
 
 def test_streams_groups_refuse_patterns_before_anything_starts(servers: str) -> None:

@@ -5,6 +5,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
+from functools import reduce
+from operator import or_
 
 from attrs import evolve
 
@@ -232,6 +234,8 @@ class TaskManager:
             # A revocation commits before its tasks end, as TaskManager.handleRevocation does. If that times out, Java
             # revives the tasks and goes on with the revocation. Here the event waits, and with it the confirmation, so
             # that the next owner does not process the records again.
+            if counts is None and self._forget_revoked():
+                continue
             if counts is None or (_ends_tasks(event) and not await self._commit()):
                 return  # later events refer to the tasks of this one
             await self._handle(self._events.popleft(), counts)
@@ -251,6 +255,22 @@ class TaskManager:
             else:
                 ordered.append(event)
         self._events = deque(ordered)
+
+    def _forget_revoked(self) -> bool:
+        """Take out of an assignment that waits what was revoked since. Return whether there was any.
+
+        Its topics may have been deleted, so that it could wait for them until `task.timeout.ms` ends the application.
+        """
+        event = self._events[0]
+        revoked = (each.tasks for each in self._events if isinstance(each, TasksRevoked))
+        left = _without(event, reduce(or_, revoked, NO_TASKS))
+        if left is event:
+            return False
+        self._counting.end()
+        self._events.popleft()
+        if left is not None:
+            self._events.appendleft(left)
+        return True
 
     async def _handle(self, event: StreamsMembershipEvent, counts: Mapping[str, int]) -> None:
         # There are four kinds of events. The first three are DefaultStreamsRebalanceListener's callbacks in Java:

@@ -70,6 +70,24 @@ async def test_a_task_begins_when_the_brokers_know_the_matching_topics_that_were
     assert process.worker.tasks[TASK].inputs == (FIRST,)
 
 
+@pytest.mark.parametrize("has_others", [False, True])
+async def test_a_task_whose_topic_was_deleted_before_it_began_is_revoked_in_time(*, has_others: bool) -> None:
+    """The worker does not wait for the topic, which never comes, before it hears that the task is not its any more."""
+    kafka = kafka_with(p_1=2)
+    process = Process(kafka, topology=counting())
+    other, place = TaskId("0", 1), TopicPartition("p-1", 1)
+    process.member.assign_inputs({str(TASK): [FIRST, SECOND], **({str(other): [place]} if has_others else {})})
+    await process.worker.start()
+    await process.turn_until(lambda: process.clock.now_ms() > 0)
+    assert not process.worker.tasks
+    event = process.member.revoke(str(TASK))
+    process.member.assign_inputs({str(TASK): [FIRST]})
+    await process.turn_until(lambda: process.worker.is_running)
+    assert process.member.confirmed == [event]
+    assert process.worker.tasks[TASK].inputs == (FIRST,)
+    assert process.worker.tasks.keys() == ({TASK, other} if has_others else {TASK})
+
+
 async def test_a_copy_of_a_task_reads_no_matching_topic() -> None:
     kafka = kafka_with(p_1=1)
     process = Process(kafka, topology=counting())
