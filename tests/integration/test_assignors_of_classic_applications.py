@@ -1,11 +1,12 @@
 """The task assignor of an application in a classic group decides, on the embedded broker."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from kafka_groups.assignment import (
     ApplicationState,
@@ -16,6 +17,7 @@ from kafka_groups.assignment import (
     TaskAssignor,
 )
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.errors import ConfigurationError
 from kafka_groups.librdkafka.topics import create_topics
 from kafka_groups.streams import KafkaStreams
 from kafka_groups.types import TaskId
@@ -84,3 +86,45 @@ def test_the_assignor_of_a_user_decides(servers: str, posts: str, tmp_path: Path
             keys = {"task.assignor.class": assignor}
             stack.enter_context(application(servers, posts, tmp_path / str(number), **keys))
         wait_until(lambda: tasks() == expected, PATIENCE_S, tasks)
+
+
+class Needing(BySubtopology):
+    def __init__(self, zone: str) -> None:
+        self.zone = zone
+
+
+class Refusing(BySubtopology):
+    def configure(self, configs: Mapping[str, object]) -> None:
+        raise ValueError(f"no zone in {configs['application.id']}")
+
+
+async def waits(state: ApplicationState) -> TaskAssignment:
+    return by_subtopology(state)
+
+
+@pytest.mark.parametrize(
+    ("assignor", "said"),
+    [
+        ("nowhere:Assignor", "Could not import the task assignor 'nowhere:Assignor': ModuleNotFoundError"),
+        (Needing, "Needing': TypeError: .* missing 1 required positional argument: 'zone'. Give task.assignor.class a"),
+        (Refusing, 'Refusing\': ValueError: no zone in posts-.*-app. .* File ".*", line .*, in configure.'),
+        ("sticky", "it assigns tasks to members .KIP-1357., and such assignors run in brokers. .* StickyTaskAssignor."),
+        ("org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor", "In Python the name is Sticky"),
+        ("org.acme.ByZone", "it is a class of Java"),
+        (waits, "it is declared with async def"),
+        (object(), "it is not a TaskAssignor"),
+    ],
+    ids=["import", "arguments", "configure", "by member", "of Kafka Streams", "of Java", "asynchronous", "object"],
+)
+def test_a_mistake_is_told_before_the_application_joins(
+    servers: str, posts: str, tmp_path: Path, assignor: object, said: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        application(servers, posts, tmp_path, **{"task.assignor.class": assignor})
+    with pytest.raises(ConfigurationError, match=r"group configuration streams\.assignor\.name"):
+        KafkaStreams(
+            word_count(posts), application_id="app", bootstrap_servers=servers,
+            task_assignor_class=assignor,  # type: ignore[arg-type]
+        )  # fmt: skip
+    groups = AdminClient({"bootstrap.servers": servers}).list_consumer_groups().result(PATIENCE_S).valid
+    assert f"{posts}-app" not in {each.group_id for each in groups}
