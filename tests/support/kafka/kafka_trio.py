@@ -38,8 +38,8 @@ class TrioNode(KafkaProcess):
     """One of three nodes.
 
     Args:
-        node_id: 1, 2 or 3.
-        ports: The ports of all three: clients' and controllers'.
+        node_id: Its number, from 1 on.
+        ports: The ports of all nodes: clients' and controllers'.
         properties: Entries of `server.properties`, over those of `TRIO_PROPERTIES`.
         version: A release of Kafka.
     """
@@ -93,12 +93,34 @@ def kafka_trio(
     properties: Mapping[str, str] | None = None, version: str = DEFAULT_KAFKA_VERSION
 ) -> Iterator[dict[int, TrioNode]]:
     """Start three nodes, with properties of their own if there are any, and stop them at the end."""
-    first = TrioNode(0, {})
-    ports = free_ports(first._rng, 6)
-    by_node = {node_id: (ports[2 * node_id - 2], ports[2 * node_id - 1]) for node_id in (1, 2, 3)}
-    nodes = {node_id: TrioNode(node_id, by_node, properties, version) for node_id in by_node}
+    with _nodes({node_id: properties or {} for node_id in (1, 2, 3)}, version) as nodes:
+        yield nodes
+
+
+@contextmanager
+def racked_pair() -> Iterator[dict[int, TrioNode]]:
+    """Start two nodes in the racks `r1` and `r2`, each topic on one of them, and stop them at the end."""
+    alone = {name: "1" for name in TRIO_PROPERTIES if name.endswith("replication.factor")}
+    quick = {"group.initial.rebalance.delay.ms": "0"}
+    with _nodes({node_id: {**alone, **quick, "broker.rack": f"r{node_id}"} for node_id in (1, 2)}) as nodes:
+        yield nodes
+
+
+@contextmanager
+def _nodes(
+    properties: Mapping[int, Mapping[str, str]], version: str = DEFAULT_KAFKA_VERSION
+) -> Iterator[dict[int, TrioNode]]:
+    """Start nodes, and stop them at the end.
+
+    Args:
+        properties: Entries of `server.properties`, by node id.
+        version: A release of Kafka.
+    """
+    ports = free_ports(TrioNode(0, {})._rng, 2 * len(properties))
+    by_node = {node_id: (ports[2 * at], ports[2 * at + 1]) for at, node_id in enumerate(properties)}
+    nodes = {node_id: TrioNode(node_id, by_node, given, version) for node_id, given in properties.items()}
     try:
-        with ThreadPoolExecutor(3) as threads:
+        with ThreadPoolExecutor(len(nodes)) as threads:
             list(threads.map(TrioNode.start, nodes.values()))
         yield nodes
     finally:
