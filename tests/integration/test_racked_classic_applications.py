@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.admin import KafkaAdmin
+from kafka_groups.admin import ClassicStreamsGroupMember, KafkaAdmin
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.streams import KafkaStreams
 from kafka_groups.types import TopicPartition
@@ -61,8 +61,8 @@ class RackedApplication:
         brokers.create(self._sink, [1])
         self._repartition = f"{self.id}-counts-repartition"
 
-    def instance(self, number: int) -> KafkaStreams:
-        """Return the instance in a rack."""
+    def instance(self, number: int, **keys: object) -> KafkaStreams:
+        """Return the instance in a rack, with other keys if there are any."""
         return KafkaStreams(
             partial(counted, self.source, self._sink),
             {
@@ -71,6 +71,7 @@ class RackedApplication:
                 "metadata.max.age.ms": LOOKING_MS,
                 "client.rack": f"r{number}",
                 "rack.aware.assignment.strategy": self._strategy,
+                **{name.replace("_", "."): value for name, value in keys.items()},
             },
             application_id=self.id,
             bootstrap_servers=self._brokers.servers,
@@ -117,6 +118,10 @@ class RackedApplication:
         assert found is not None
         return found
 
+    def warnings(self, caplog: pytest.LogCaptureFixture) -> list[str]:
+        """Return the warnings that racks do not count."""
+        return [text for text in caplog.messages if "racks do not count now" in text]
+
 
 @pytest.fixture(scope="module")
 def admin(brokers: RackedBrokers) -> Iterator[KafkaAdmin]:
@@ -160,3 +165,44 @@ def test_partitions_that_move_to_other_racks_start_one_round(
         wait_until(lambda: begun() > 1, PATIENCE_S, lambda: caplog.messages[told:])
         wait_until(lambda: app.crossed(admin) == app.least_crossed, PATIENCE_S, lambda: app.racks_of_partitions(admin))
         assert begun() == 2
+
+
+def test_instances_without_a_rack_are_named_once(
+    brokers: RackedBrokers, admin: KafkaAdmin, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = RackedApplication(brokers, "min_traffic", tmp_path)
+    with app.instance(1, client_rack=""), app.instance(2):
+        wait_until(lambda: len(members_of(app, admin)) == 2, PATIENCE_S)
+        with app.instance(3):  # which other rounds follow
+            wait_until(lambda: [bool(each.active_tasks) for each in members_of(app, admin)] == [True] * 3, PATIENCE_S)
+            [member_id] = [each.member_id for each in members_of(app, admin) if not each.rack]
+    assert len(app.warnings(caplog)) == 1
+    assert f"the members {member_id} have no rack. Set client.rack in all instances" in app.warnings(caplog)[0]
+
+
+def members_of(app: RackedApplication, admin: KafkaAdmin) -> tuple[ClassicStreamsGroupMember, ...]:
+    """Return the members of an application; none while the group is not settled."""
+    found = admin.describe_classic_streams_groups([app.id])
+    return found[app.id].members if app.id in found.values and found[app.id].state == "Stable" else ()
+
+
+@pytest.fixture(params=["embedded", pytest.param("real", marks=[pytest.mark.real_kafka, pytest.mark.long])])
+def rackless(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RackedBrokers]:
+    """A broker without a rack."""
+    if request.param == "real":
+        kafka = request.getfixturevalue("real_kafka")
+        with KafkaTools(tmp_path, tools_classpath()) as tools:
+            yield KafkaRacks({1: kafka}, tools, tmp_path)
+        return
+    with EmbeddedCluster(settings={"group.initial.rebalance.delay.ms": 0}) as cluster:
+        yield EmbeddedRacks(cluster, are_racked=False)
+
+
+def test_topics_on_brokers_without_a_rack_are_named(
+    rackless: RackedBrokers, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = RackedApplication(rackless, "min_traffic", tmp_path)
+    with app.instance(1) as running:
+        running.wait_until_running(PATIENCE_S)
+    [text] = app.warnings(caplog)
+    assert f"no broker with a replica of {app.source} has a rack. Set broker.rack on all brokers" in text

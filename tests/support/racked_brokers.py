@@ -9,10 +9,10 @@ from attrs import evolve
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import TopicPartition
 from tests.support.conditions import wait_until
 from tests.support.kafka.kafka_tools import KafkaTools
-from tests.support.kafka.kafka_trio import TrioNode
 
 __all__ = ["EmbeddedRacks", "KafkaRacks", "RackedBrokers"]
 
@@ -50,14 +50,15 @@ class EmbeddedRacks:
 
     Args:
         cluster: The brokers, which run.
+        are_racked: Whether they have racks.
     """
 
-    def __init__(self, cluster: EmbeddedCluster) -> None:
+    def __init__(self, cluster: EmbeddedCluster, *, are_racked: bool = True) -> None:
         self.servers = cluster.bootstrap_servers
         self._cluster = cluster
         endpoints = list(cluster.metadata.image.brokers.values())
         self.count = len(endpoints)
-        for endpoint in endpoints:
+        for endpoint in endpoints if are_racked else ():
             cluster._on_loop(
                 lambda it=endpoint: cluster.metadata.register_broker(evolve(it, rack=f"r{it.node_id}"))  # type: ignore[misc]
             )
@@ -93,7 +94,7 @@ class KafkaRacks:
         directory: For files of the tool.
     """
 
-    def __init__(self, nodes: Mapping[int, TrioNode], tools: KafkaTools, directory: Path) -> None:
+    def __init__(self, nodes: Mapping[int, KafkaProcess], tools: KafkaTools, directory: Path) -> None:
         self.servers = ",".join(node.bootstrap_servers for node in nodes.values())
         self.count = len(nodes)
         self._tools = tools

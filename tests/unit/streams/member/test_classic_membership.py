@@ -16,10 +16,12 @@ from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.streams import AsyncStreamsGroupMember, MembershipState, StatusesChanged
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.classic.membership import ClassicMembership
+from kafka_groups.streams.member.classic.versions import UserDataVersion
 from kafka_groups.streams.member.classic_membership import classic_membership
 from kafka_groups.streams.member.rules.member_events import GroupMembershipOperation
 from kafka_groups.types import OffsetAndMetadata, TaskId, TopicPartition
 from tests.unit.streams.member.classic_members import (
+    ALL,
     COUNTING,
     MEMBERSHIP,
     SETTINGS,
@@ -128,6 +130,41 @@ async def settle(*members: AsyncStreamsGroupMember) -> None:
     for _ in range(30):
         await poll(*members)
         await asyncio.sleep(0.9)
+
+
+BY_TAGS = LeaderSettings(
+    application_id="app",
+    assignment=AssignmentConfigs(num_standby_replicas=1, rack_aware_assignment_tags=("zone",)),
+)
+
+
+def test_members_that_send_no_tags_are_told_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = UserDataVersion.__init__
+
+    def begin_with_10(self: UserDataVersion) -> None:
+        made(self)
+        self.used = 10
+
+    async def program(world: World) -> None:
+        keys = {"_membership_of": classic_membership(SETTINGS, BY_TAGS, 60_000, at_once), "client_tags": {"zone": "a"}}
+        async with member(world, **keys) as first:
+            await first.join()
+            await until(lambda: len(first.tasks.active) == len(ALL), first)
+            assert not any("rack.aware.assignment.tags" in each for each in caplog.messages)
+            with monkeypatch.context() as patch:
+                patch.setattr(UserDataVersion, "__init__", begin_with_10)
+                other = member(world, **keys)
+            async with other:
+                await other.join()
+                await until(lambda: shared(first, other), first, other)
+                await settle(first, other)
+                told = [each for each in caplog.messages if "rack.aware.assignment.tags has no effect" in each]
+                assert len(told) == 1
+                assert other.member_id in told[0]
+
+    simulate(program)
 
 
 def by_rack(world: World) -> list[set[TaskId]]:
