@@ -37,6 +37,7 @@ from tests.support.members.described_classic_group import DescribedMember, descr
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
 LONG_SESSION_MS = 100_000
+QUICK = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 1_000}
 PATIENCE_S = 60.0
 """Less than a session: whoever waits for one fails."""
 TASKS = frozenset(TaskId(subtopology, number) for subtopology in "01" for number in range(2))
@@ -53,9 +54,15 @@ def servers(request: pytest.FixtureRequest) -> Iterator[str]:
             kafka: KafkaProcess = request.getfixturevalue("real_kafka")
             yield kafka.bootstrap_servers
         else:
-            cluster = stack.enter_context(EmbeddedCluster(settings={"group.initial.rebalance.delay.ms": 0}))
+            cluster = stack.enter_context(EmbeddedCluster(settings=QUICK))
             yield cluster.bootstrap_servers
             assert cluster.unexpected_errors == ()
+
+
+@pytest.fixture
+def session_ms(request: pytest.FixtureRequest) -> int:
+    """A session as short as the brokers allow."""
+    return 2_000 if request.node.callspec.params["servers"] == "embedded" else 6_000
 
 
 @pytest.fixture
@@ -182,17 +189,14 @@ def twice(state: ApplicationState) -> TaskAssignment:
     ("assign", "text", "cause"),
     [
         (fails, "has failed: ValueError: no such zone.", ValueError),
-        pytest.param(returns_nothing, "returned None. It must return a TaskAssignment.", None, marks=pytest.mark.long),
-        pytest.param(
+        (returns_nothing, "returned None. It must return a TaskAssignment.", None),
+        (
             changes_its_input,
             "has failed: TypeError: ApplicationState.all_tasks is read-only. Change a copy of it: dict(…).",
             TypeError,
-            marks=pytest.mark.long,
         ),
         (forgets_a_process, "has no assignment. Return an empty one for a process that gets no tasks.", None),
-        pytest.param(
-            twice, "ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES. Task 0_0 is active in process", None, marks=pytest.mark.long
-        ),
+        (twice, "ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES. Task 0_0 is active in process", None),
     ],
 )
 def test_another_member_leads_at_once_when_the_assignor_fails(
@@ -255,20 +259,21 @@ class Blocked:
         return HighAvailabilityTaskAssignor().assign(state)
 
 
-@pytest.mark.long
 def test_a_slow_assignor_costs_no_membership_and_is_a_warning(
-    servers: str, posts: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    servers: str, posts: str, tmp_path: Path, session_ms: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     blocked, assignor = Blocked(), Switched()
-    with application(servers, posts, tmp_path, assignor, session_timeout_ms=6_000) as first:
+    with application(servers, posts, tmp_path, assignor, session_timeout_ms=session_ms) as first:
         wait_until(lambda: has_all(servers, posts), PATIENCE_S, lambda: first.state)
         [before] = members(servers, posts)
         assignor.now = blocked
-        with application(servers, posts, tmp_path, assignor, session_timeout_ms=6_000):
+        with application(servers, posts, tmp_path, assignor, session_timeout_ms=session_ms):
             assert blocked.begun.wait(PATIENCE_S)
             wait_until(lambda: warnings(caplog, "has not returned for"), PATIENCE_S)
             begun_ms = SystemClock().now_ms()
-            wait_until(lambda: SystemClock().now_ms() - begun_ms > 9_000, PATIENCE_S)  # for longer than a session
+            wait_until(
+                lambda: SystemClock().now_ms() - begun_ms > 1.5 * session_ms, PATIENCE_S
+            )  # for longer than a session
             blocked.may_return.set()
             wait_until(lambda: has_all(servers, posts, 2), PATIENCE_S, lambda: members(servers, posts))
             assert before.member_id in {each.member_id for each in members(servers, posts)}
@@ -314,7 +319,6 @@ def gives_nothing(state: ApplicationState) -> TaskAssignment:
     return TaskAssignment(map(KafkaStreamsAssignment.of, state.kafka_streams_states(compute_task_lags=False)))
 
 
-@pytest.mark.long
 def test_tasks_that_nobody_gets_are_named_once(
     servers: str, posts: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -335,7 +339,6 @@ class Deaf(HighAvailabilityTaskAssignor):
         raise OSError("the metrics are away")
 
 
-@pytest.mark.long
 def test_a_callback_that_fails_changes_nothing(
     servers: str, posts: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
