@@ -1,5 +1,6 @@
 """Applications that read topics by a pattern, in Python alone and beside Java: topics come and go while they run."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
@@ -13,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.librdkafka.topics import create_topics
-from kafka_groups.streams import KafkaStreams, StreamsState
+from kafka_groups.streams import KafkaStreams, StreamsBuilder, StreamsState, serdes
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
 from tests.support.kafka.mixed_application import AT_LEAST_ONCE, EXACTLY_ONCE, Guarantee, MixedApplication, keys_of
@@ -232,6 +233,19 @@ def test_where_kafka_streams_ends_because_a_topic_is_deleted_python_continues(ma
     app.write(10)
     app.wait_for_output()
     app.check_python()
+
+
+def test_a_topic_that_two_patterns_match_ends_the_application_with_its_name(servers: str) -> None:
+    name, sink = unique("lines"), unique("results")
+    builder = StreamsBuilder()
+    for pattern in (f"{name}-.*", f".*{name}-1"):
+        builder.stream(re.compile(pattern), key=serdes.string, value=serdes.string).to(sink)
+    keys = {**keys_of("classic"), "metadata.max.age.ms": str(AGE_MS)}
+    with KafkaStreams(builder.build(), keys, application_id=unique("two"), bootstrap_servers=servers) as app:
+        app.wait_until_running(PATIENCE_S)
+        create_topics({"bootstrap.servers": servers}, {f"{name}-1": 1})
+        wait_until(lambda: app.state is StreamsState.ERROR, PATIENCE_S)
+        assert f"Topic '{name}-1' matches the pattern" in str(app.error)
 
 
 def test_streams_groups_refuse_patterns_before_anything_starts(servers: str) -> None:

@@ -3,6 +3,7 @@
 `docs/explanation/kafka-streams.md` lists these differences for users.
 """
 
+import re
 from collections.abc import Callable
 from typing import cast
 
@@ -300,3 +301,49 @@ def test_a_left_join_with_grace_takes_null_keys(java_oracle: JavaOracle) -> None
 
     python = run_twin(Twin(lambda: of_builder(build)), script, is_cached=False)
     assert values(python) == [(0, b"a+null")]
+
+
+# ------------------------------------------------------------------------------------------------------------- patterns
+
+
+def matching(builder: StreamsBuilder, pattern: str, flags: int = 0) -> KStream[str, str]:
+    return builder.stream(re.compile(pattern, flags), key=TEXT, value=TEXT)
+
+
+def test_a_pattern_that_matches_a_global_topic_is_refused_in_either_order(java_oracle: JavaOracle) -> None:
+    assert "topics: in|left" in java_oracle.describe("pattern_below_global_table").text
+
+    def write(builder: StreamsBuilder) -> None:
+        builder.global_table("in", key=TEXT, value=TEXT)
+        matching(builder, "in|left").to("out")
+
+    with pytest.raises(TopologyError, match="'in\\|left', and with them topic 'in'"):
+        of_builder(write)
+
+
+def test_two_nodes_with_one_pattern_are_refused(java_oracle: JavaOracle) -> None:
+    assert java_oracle.describe("pattern_of_two_nodes").text.count("topics: in|left") == 2
+    topology = Topology().add_source("one", re.compile("in|left"), key=TEXT, value=TEXT)
+    with pytest.raises(TopologyError, match="'two' and 'one' both read the topics that match"):
+        topology.add_source("two", re.compile("in|left"), key=TEXT, value=TEXT)
+
+
+def test_the_flags_of_a_pattern_count(java_oracle: JavaOracle) -> None:
+    script = records("in", ("x", 0))
+    java = java_oracle.run("pattern_with_flag", script, UNCACHED)
+    assert "Unknown topic: in" in java.error[0]
+    topology = of_builder(lambda builder: matching(builder, "IN", re.IGNORECASE).to("out"))
+    assert values(run_twin(Twin(lambda: topology), script, is_cached=False)) == [(0, b"x")]
+
+
+def test_a_topic_of_two_patterns_is_refused(java_oracle: JavaOracle) -> None:
+    script = records("left", ("x", 0))
+    java = java_oracle.run("patterns_in_common", script, UNCACHED)
+    assert len(values(java, "one")) + len(values(java, "two")) == 1
+
+    def write(builder: StreamsBuilder) -> None:
+        matching(builder, "in|left").to("one")
+        matching(builder, "left|right").to("two")
+
+    python = run_twin(Twin(lambda: of_builder(write)), script, is_cached=False)
+    assert "'left' matches the pattern" in python.error[0]

@@ -1,7 +1,10 @@
 import java.time.Duration;
 import java.util.Map;
+import java.util.regex.Pattern;
+import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.JoinWindows;
 import org.apache.kafka.streams.kstream.Joined;
@@ -43,11 +46,32 @@ final class DifferentTopologies {
                 VersionedTopologies.versioned(builder, "table"), Functions::joined,
                 Joined.<String, String, String>with(Functions.TEXT, Functions.TEXT, null)
                         .withGracePeriod(Duration.ofMillis(60))).to("out"));
+        patterns(different);
         different.dsl("stream_time_behind_repartition", builder -> {
             builder.addStateStore(ProcessorTopologies.texts("held"));
             Functions.texts(builder, "in").filter(Functions::hasA).repartition()
                     .process(() -> new Processors.Holding(true), "held").to("out");
         });
+    }
+
+    private static void patterns(Catalogue different) {
+        different.dsl("pattern_below_global_table", builder -> {
+            builder.globalTable("in", Consumed.with(Functions.TEXT, Functions.TEXT));
+            matching(builder, Pattern.compile("in|left")).to("out");
+        });
+        different.byHand("pattern_of_two_nodes", () -> new Topology()
+                .addSource("one", new StringDeserializer(), new StringDeserializer(), Pattern.compile("in|left"))
+                .addSource("two", new StringDeserializer(), new StringDeserializer(), Pattern.compile("in|left")));
+        different.dsl("pattern_with_flag", builder ->
+                matching(builder, Pattern.compile("IN", Pattern.CASE_INSENSITIVE)).to("out"));
+        different.dsl("patterns_in_common", builder -> {
+            matching(builder, Pattern.compile("in|left")).to("one");
+            matching(builder, Pattern.compile("left|right")).to("two");
+        });
+    }
+
+    private static KStream<String, String> matching(StreamsBuilder builder, Pattern pattern) {
+        return builder.stream(pattern, Consumed.with(Functions.TEXT, Functions.TEXT));
     }
 
     private static void optimized(Catalogue different, String name, String optimization) {
