@@ -12,7 +12,7 @@ from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SourceNode
 from kafka_groups.streams.topology.subtopologies import node_groups
 
-__all__ = ["matched_topics", "matching", "pattern_sources", "refuse_patterns"]
+__all__ = ["matched_topics", "matching", "pattern_sources", "refuse_patterns", "with_made_up_topics"]
 
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -82,6 +82,12 @@ def matched_topics(topology: NodeGraph, topics: Iterable[str]) -> frozenset[str]
     """Return those of some topics that a pattern of a topology matches."""
     sources = tuple(topology.patterns.values())
     return frozenset(topic for topic in topics if any(source.matches(topic) for source in sources))
+
+
+def with_made_up_topics(topology: NodeGraph) -> NodeGraph:
+    """Return a topology in which each pattern that matches no topic reads one that does not exist."""
+    without = [name for name, source in topology.patterns.items() if not source.topics]
+    return topology.reading({name: (f"topics-of-pattern-{number}",) for number, name in enumerate(without)})
 
 
 def refuse_patterns(topology: NodeGraph) -> None:

@@ -18,7 +18,7 @@ from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.tasks.stream_task import TaskSettings
 from kafka_groups.streams.topology.internal_topics import group_topology, topic_name
-from kafka_groups.streams.topology.matched_topics import matching, refuse_patterns
+from kafka_groups.streams.topology.matched_topics import matching, refuse_patterns, with_made_up_topics
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.topology import Topology
 from kafka_groups.streams.workers.data_plane import check_transaction_timeout, engine_plane_config, principal_of
@@ -83,7 +83,9 @@ class ConfiguredApplication:
     @property
     def fingerprint(self) -> str:
         """A text that is another one if the sub-topologies or their topics change."""
-        return fingerprint_of(group_topology(self.settings.tasks.topology, self.config.application_id, {}))
+        # The topics of patterns come and go, and its sub-topologies stay.
+        graph = with_made_up_topics(self.settings.tasks.topology)
+        return fingerprint_of(group_topology(graph, self.config.application_id, {}))
 
 
 def configured_application(

@@ -17,7 +17,7 @@ from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsStatus
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.topology.checks import check_partition_counts
 from kafka_groups.streams.topology.internal_topics import group_topology, topic_name
-from kafka_groups.streams.topology.matched_topics import matching
+from kafka_groups.streams.topology.matched_topics import matching, with_made_up_topics
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.subtopologies import node_groups
 from kafka_groups.types import TopicPartition
@@ -80,9 +80,7 @@ class DrivenPartitions:
 
 def _with_topics(graph: NodeGraph, application_id: str, given: Iterable[str]) -> NodeGraph:
     """Return the topology with the given topics that its patterns match, and one of the usual size where none does."""
-    known = matching(graph, application_id, given)
-    without = [name for name, source in known.patterns.items() if not source.topics]
-    return known.reading({name: (f"topics-of-pattern-{number}",) for number, name in enumerate(without)})
+    return with_made_up_topics(matching(graph, application_id, given))
 
 
 @frozen

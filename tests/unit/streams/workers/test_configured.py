@@ -83,3 +83,14 @@ def test_patterns_need_a_classic_group_and_leave_its_repartition_topics_alone() 
         configured("p-.*")
     with pytest.raises(TopologyError, match="'app-again-repartition' matches the pattern"):
         configured("app-.*", group_protocol="classic")
+
+
+def test_an_application_with_a_pattern_has_other_sub_topologies_if_its_stores_are_others() -> None:
+    def fingerprint(pattern: str, store: str) -> str:
+        builder = StreamsBuilder()
+        builder.stream(re.compile(pattern), key=serdes.string, value=serdes.string).group_by_key().count(store=store)
+        keywords = {"group_protocol": "classic"}
+        return configured_application(builder.build(), GIVEN, keywords, RestoreListeners()).fingerprint
+
+    assert fingerprint("p-.*", "one") == fingerprint("p-.*", "one") == fingerprint("q-.*", "one")
+    assert fingerprint("p-.*", "one") != fingerprint("p-.*", "two")
