@@ -185,8 +185,8 @@ def test_mistakes_are_named(cluster: EmbeddedCluster, app: PlannedApplication) -
     without = command(cluster, app.application_id, "--assignor", "sticky")
     assert without.exit_code == 1
     assert without.stderr == (
-        f"Error: The group {app.application_id} is the classic group of a streams application. Brokers do not know its "
-        "topology: give that of the application.\n"
+        f"Error: The group {app.application_id} is a classic group. Brokers do not keep the topology of a classic "
+        "group: give that of its application, with topology=, or --topology MODULE:FUNCTION.\n"
     )
     wrong = command(cluster, app.application_id, "--topology", f"{__name__}:other")
     assert wrong.exit_code == 1

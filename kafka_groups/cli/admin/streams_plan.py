@@ -4,7 +4,7 @@ import json
 import sys
 import traceback
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from attrs import evolve
@@ -15,10 +15,14 @@ from kafka_groups.assignment import OfferedAssignor, Registered, TaskAssignorErr
 from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting
 from kafka_groups.cli.admin.plan_documents import plan_document
 from kafka_groups.cli.admin.plan_tables import print_plan
+from kafka_groups.cli.admin.topology_option import topology_option
 from kafka_groups.cli.key_value import keys_and_values
 from kafka_groups.cli.output import console_for_people, say
 from kafka_groups.cli.working_directory import import_from_here
 from kafka_groups.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from kafka_groups.streams import Topology
 
 __all__ = ["plan"]
 
@@ -31,11 +35,7 @@ __all__ = ["plan"]
     help="The task assignor, or the name of one that is built in. With --topology, the default is "
     "HighAvailabilityTaskAssignor.",
 )
-@click.option(
-    "--topology",
-    metavar="MODULE:FUNCTION",
-    help="The function that builds the topology of the application. Only for a classic group, which needs it.",
-)
+@topology_option
 @click.option(
     "--set",
     "given",
@@ -95,7 +95,7 @@ def _print(made: StreamsPlan, *, as_json: bool) -> None:
 
 def _change(
     assignor: str | None,
-    topology: str | None,
+    topology: "Topology | None",
     given: Iterable[str],
     standbys: int | None,
     without: Iterable[str],
@@ -115,13 +115,10 @@ def _change(
         raise click.UsageError(str(error)) from error
 
 
-def _of_classic(assignor: str | None, topology: str, configs: dict[str, str]) -> dict[str, Any]:
-    # Only classic groups need the runtime of streams, which builds the topology.
-    from kafka_groups.cli.topologies.loading import load_topology  # noqa: PLC0415
-
+def _of_classic(assignor: str | None, topology: "Topology", configs: dict[str, str]) -> dict[str, Any]:
     import_from_here()
     read_configs(assignor, configs)  # so that a mistake is one of the options
-    return {"assignor": assignor, "topology": load_topology(topology), "configs": configs}
+    return {"assignor": assignor, "topology": topology, "configs": configs}
 
 
 def _of_streams_group(assignor: str | None, configs: dict[str, str]) -> dict[str, Any]:

@@ -48,8 +48,8 @@ async def plan_of_group(ask: Asking, group_id: str, change: WhatIf, now: datetim
         if kind is None or not kind.is_of_streams:
             raise
         raise ConfigurationError(
-            f"The group {group_id} is the classic group of a streams application. Brokers do not know its topology: "
-            "give that of the application."
+            f"The group {group_id} is a classic group. Brokers do not keep the topology of a classic group: give that "
+            "of its application, with topology=, or --topology MODULE:FUNCTION."
         ) from error
     return streams_plan(situation, change, now)
 
