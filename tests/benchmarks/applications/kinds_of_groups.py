@@ -20,7 +20,11 @@ __all__ = ["beside_streams_groups"]
 _PARTITIONS, _VALUE_BYTES, _KEYS, _OFTEN_MS = 4, 100, 1_000, 100
 _TASKS, _INSTANCES, _FEW_RECORDS = 8, 2, 10_000
 _LONGEST_S, _POLL_S = 60.0, 0.05
-_HEARTBEATS_MS: Final = "3000"
+_HEARTBEAT_S: Final = 3
+_HEARTBEATS_MS: Final = str(1_000 * _HEARTBEAT_S)
+_AT_ONCE: Final = "right after the first one"
+_WHEN: Final[Mapping[str, float | None]] = {_AT_ONCE: None, "between two heartbeats of the first one": 9.0}
+"""When the second instance starts, with the seconds for which the first one runs before."""
 _QUICK: Final = {
     "group.streams.min.heartbeat.interval.ms": _HEARTBEATS_MS,
     "group.streams.heartbeat.interval.ms": _HEARTBEATS_MS,
@@ -37,7 +41,7 @@ def beside_streams_groups(target: str, servers: str, extent: Extent, say: Callab
     """Measure both kinds of groups by turns. *Before* is the streams group. The second instance has its own broker."""
     rates = [*_rates(servers, extent, say)]
     with _soon_answering(target) as quick:
-        return [*rates, _second_instance(quick, extent, say)]
+        return [*rates, *(_second_instance(quick, extent, say, when) for when in _WHEN)]
 
 
 @contextmanager
@@ -66,13 +70,19 @@ def _rates(servers: str, extent: Extent, say: Callable[[str], None]) -> Iterator
         yield Measured(name, "records per second", classic, streams, 0.95, than="streams groups")
 
 
-def _second_instance(servers: str, extent: Extent, say: Callable[[str], None]) -> Measured:
+def _second_instance(servers: str, extent: Extent, say: Callable[[str], None], when: str) -> Measured:
     source = filled_topic(servers, _FEW_RECORDS, _KEYS, _VALUE_BYTES, partitions=_TASKS)
+    # One start in each equal part of the heartbeat interval, the same ones for both kinds of groups.
+    phases = [_HEARTBEAT_S * (part + 0.5) / extent.rounds for part in range(extent.rounds)]
+    left = {kind: iter(phases) for kind in _GROUPS}
 
     def measure(kind: str) -> float:
         job = new_job(OURS, KEYS, servers, source, _TASKS, settings=_GROUPS[kind])
+        phase_s = next(left[kind])
         with application(job) as first:
             first.seconds_until_running()
+            if (rest_s := _WHEN[when]) is not None:
+                time.sleep(rest_s + phase_s)
             began_s = time.monotonic()  # the program's own start takes as long in both groups
             with application(job):
                 while not _both_have_tasks(servers, job.group, kind):
@@ -80,10 +90,9 @@ def _second_instance(servers: str, extent: Extent, say: Callable[[str], None]) -
                     time.sleep(_POLL_S)
                 return time.monotonic() - began_s
 
-    classic, streams = _by_turns("second instance", measure, extent.rounds, say)
-    return Measured(
-        "from its start until both have tasks", "s", classic, streams, 1.0, is_cost=True, than="streams groups"
-    )
+    classic, streams = _by_turns(f"second instance {when}", measure, extent.rounds, say)
+    name = f"a second instance, {when}: from its start until both have tasks"
+    return Measured(name, "s", classic, streams, 1.0, is_cost=True, than="streams groups")
 
 
 def _both_have_tasks(servers: str, group: str, kind: str) -> bool:
