@@ -17,6 +17,7 @@ from typing import Literal
 from attrs import evolve
 
 from kafka_groups import serdes
+from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.streams import EmitStrategy, SessionWindows, StreamsBuilder, Suppressed, TimeWindows, Topology
 from kafka_groups.testing.clock import WALL_START_MS
 from kafka_groups.testing.simulation import SeededFaults, SimulationReport
@@ -26,6 +27,7 @@ from kafka_groups.testing.topology_driver.topics import CapturedRecord
 from kafka_groups.testing.topology_driver.topology_test_driver import TopologyTestDriver
 from tests.simulation.applications.drawn_assignor import drawn_assignor
 from tests.simulation.applications.drawn_config import draw_transaction_version, drawn_config
+from tests.simulation.applications.named_states import NamedStates
 from tests.simulation.reporting import report_of
 
 Guarantee = Literal["at_least_once", "exactly_once_v2"]
@@ -107,6 +109,8 @@ def run_counting_world(
     promised: Guarantee | None = None,
     protocol: Literal["streams", "classic"] = "streams",
     assignor: Mapping[str, object] = MappingProxyType({}),
+    workers: int = 1,
+    named: NamedStates | None = None,
 ) -> SimulationReport:
     """Run one seed; each event is also written as a line.
 
@@ -118,12 +122,16 @@ def run_counting_world(
         promised: The guarantee that its results are held against. None: its own.
         protocol: The protocol of its group.
         assignor: Who assigns the tasks of a classic group, as configuration.
+        workers: The workers of each process.
+        named: Follows what its members tell the leaders of a classic group.
     """
     store: DefaultStore = default_store or ("lmdb" if seed % 2 else "in_memory")
     lines = lines_of(seed)
     found: list[str] = []
 
     async def watch(deployment: Deployment, _over: asyncio.Event) -> list[str]:
+        if named is not None:
+            deployment.world.tap.watch((ApiKey.JOIN_GROUP,), named)
         await draw_transaction_version(seed, deployment)
         return []
 
@@ -132,7 +140,7 @@ def run_counting_world(
             build, {"lines": lines}, seed, faults=FAULTS, partitions=PARTITIONS, write_event=write_event,
             application_id="counting", commit_interval_ms=400, poll_ms=400, processing_guarantee=guarantee,
             default_dsl_store=store, config={**drawn_config(seed), **_GROUPS[protocol], **assignor}, watch=watch,
-            settings=_SETTINGS,
+            settings=_SETTINGS, workers=workers,
             repartition_purge_interval_ms=ENDLESS_MS if guarantee == "at_least_once" else PURGE_MS,
         )  # fmt: skip
         found.extend(_wrong_lines(left, lines))
@@ -141,6 +149,7 @@ def run_counting_world(
         return left.report
 
     report = report_of(run)
+    found += named.violations if named is not None else []
     return evolve(report, violations=(*report.violations, *found))
 
 

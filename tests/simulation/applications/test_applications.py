@@ -11,7 +11,8 @@ from functools import partial
 import pytest
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.testing import simulate_streams
+from kafka_groups.testing import SimulationReport, simulate_streams
+from kafka_groups.testing.simulation.streams.kept_engines import DormantTasks
 from tests.simulation.applications.counting import (
     build,
     run_classic_application,
@@ -19,6 +20,7 @@ from tests.simulation.applications.counting import (
     run_counting_world_at_least_once,
 )
 from tests.simulation.applications.mutants import CAUGHT_BY, KEPT_MUTANTS, MUTANTS, SLOW_MUTANTS
+from tests.simulation.applications.named_states import NamedStates
 from tests.simulation.applications.plane_mutants import CAUGHT_AT_LEAST_ONCE, OF_PRODUCERS, OF_TRUNCATED_LOGS
 from tests.simulation.applications.truncated import run_truncated_world, run_truncated_world_at_least_once
 from tests.simulation.elsewhere import is_caught, run_elsewhere
@@ -72,6 +74,28 @@ def test_results_of_an_application_in_a_classic_group(classic_seed: int, applica
 
     applications_struck.update(report.faults)
     assert not report.violations, explained(report, "--classic-application")
+
+
+def run_of_two_workers(seed: int) -> tuple[SimulationReport, NamedStates]:
+    """Run one seed in a classic group, with two workers in each process and stores on disk."""
+    named = NamedStates({"lines": "0", "counting-words-repartition": "1"})
+    report = run_counting_world(seed, default_store="lmdb", protocol="classic", workers=2, named=named)
+    return report, named
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_one_worker_of_a_process_names_each_state(seed: int) -> None:
+    report, named = run_of_two_workers(seed)
+    assert not report.violations, explained(report, "--classic-application")
+    assert named.named
+
+
+@pytest.mark.slow
+def test_a_state_that_each_worker_names_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DormantTasks, "claim", lambda self: self._engines.positions_left())
+    _, named = run_of_two_workers(0)
+    assert any("2 workers of process" in each for each in named.violations)
 
 
 def test_every_class_of_fault_struck(
