@@ -12,7 +12,9 @@ class DormantState(Protocol):
     """The state of dormant tasks, as one worker names it.
 
     All members of a process join in each round, and exactly one of them names each of these tasks, as in Java, where a
-    thread locks the directories when a round begins (`TaskManager.handleRebalanceStart`).
+    thread locks the directories when a round begins (`TaskManager.handleRebalanceStart`). Unlike there, another worker
+    may open the state in the same round, before it joins. Then it tells of its own task, too: for the leader, both are
+    the same process.
     """
 
     def claim(self) -> Mapping[TaskId, int]:

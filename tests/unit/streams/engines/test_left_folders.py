@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.streams.engines import left_folders
+from kafka_groups.streams.engines.dormant_folders import DormantFolders
 from kafka_groups.streams.engines.left_folders import (
     condemn_left_open,
     global_folder,
@@ -173,6 +174,9 @@ def test_global_stores_that_no_worker_has_used_for_long_are_deleted_and_are_not_
 
 def test_everything_but_the_id_of_the_process_is_deleted_on_request(kept: Kept, global_stores: Path) -> None:
     kept.committed().close()
+    dormant = DormantFolders(kept.folder, BOOT)
+    assert dormant.claim() == {TASK: 7}
+    dormant.release()
     assert global_stores.exists()
     for name in ("format.json", "process-id"):
         (kept.folder / name).write_text("{}", encoding="utf-8")
