@@ -320,6 +320,7 @@ def test_a_new_topic_makes_few_rounds() -> None:
     simulate(program)
 
 
+@pytest.mark.slow
 def test_the_leader_watches_topics_that_only_other_members_have_found() -> None:
     half_blind = PatternSources((re.compile("p-1"),), SOURCES.topology_of)
 
@@ -397,7 +398,13 @@ def test_a_static_leader_that_comes_back_still_sees_topics() -> None:
     simulate(program)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20))])
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3)),
+        *(pytest.param(seed, marks=[pytest.mark.slow, pytest.mark.long]) for seed in range(3, 20)),
+    ],
+)
 def test_whatever_comes_and_goes_the_group_reads_what_exists_in_the_end(seed: int) -> None:
     rng = random.Random(seed)
 
