@@ -32,29 +32,26 @@ def matching(topology: NodeGraph, application_id: str, topics: Iterable[str]) ->
     found = {name: [topic for topic in names if node.matches(topic)] for name, node in topology.patterns.items()}
     if not found:
         return topology
-    for name, its in found.items():
-        for topic in its:
-            _check_readers(topology, application_id, name, topic)
+    _check_readers(found, _readers(topology, application_id))
     return topology.reading(found)
 
 
-def _check_readers(topology: NodeGraph, application_id: str, source: str, topic: str) -> None:
-    # SourceNodeFactory.topics in Kafka refuses a topic that two patterns match. Repartition topics have their full
-    # names only now.
-    readers = [name for name, node in topology.nodes.items() if isinstance(node, SourceNode)]
-    for name in readers:
-        if name != source and _reads(topology, application_id, name, topic):
-            raise TopologyError(
-                f"Topic {topic!r} matches the pattern of source {source!r}, but source {name!r} reads it, too. A topic "
-                "has one source: change the pattern, so that it does not match this topic."
-            )
+def _readers(topology: NodeGraph, application_id: str) -> dict[str, str]:
+    """Return the sources that read topics by their names. Repartition topics have their full names."""
+    sources = (node for node in topology.nodes.values() if isinstance(node, SourceNode) and node.pattern is None)
+    return {topic_name(topology, application_id, topic): source.name for source in sources for topic in source.topics}
 
 
-def _reads(topology: NodeGraph, application_id: str, source: str, topic: str) -> bool:
-    node = topology.nodes[source]
-    if not isinstance(node, SourceNode):
-        return False
-    return node.matches(topic) or topic in {topic_name(topology, application_id, name) for name in node.topics}
+def _check_readers(found: Mapping[str, Iterable[str]], readers: dict[str, str]) -> None:
+    # SourceNodeFactory.topics in Kafka refuses a topic that two patterns match, too.
+    for source, topics in found.items():
+        for topic in topics:
+            reader = readers.setdefault(topic, source)
+            if reader != source:
+                raise TopologyError(
+                    f"Topic {topic!r} matches the pattern of source {source!r}, but source {reader!r} reads it, too. A "
+                    "topic has one source: change the pattern, so that it does not match this topic."
+                )
 
 
 def pattern_sources(

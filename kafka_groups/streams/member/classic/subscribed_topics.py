@@ -42,6 +42,7 @@ class SubscribedTopics:
         self._topology = topology
         self._sources = sources
         self._matched: frozenset[str] = frozenset()
+        self._made: tuple[frozenset[str], GroupTopology] | None = None
         self._told: tuple[str, ...] = ()
         self.is_fresh = sources is None
 
@@ -64,7 +65,12 @@ class SubscribedTopics:
         Raises:
             TopologyError: Two sources read one of the topics.
         """
-        return self._topology if self._sources is None else self._sources.topology_of(self._matched.union(topics))
+        if self._sources is None:
+            return self._topology
+        known = self._matched.union(topics)
+        if self._made is None or self._made[0] != known:
+            self._made = known, self._sources.topology_of(known)
+        return self._made[1]
 
     def joining(self) -> None:
         """Note that a round begins, before which the topics have to be known anew, as in Java."""
