@@ -270,6 +270,9 @@ class TaskManager:
         self._events.popleft()
         if left is not None:
             self._events.appendleft(left)
+        # What was kept for them in this role is of no use either.
+        kept = left.tasks.ids if isinstance(left, TasksAssigned) else frozenset[TaskId]()
+        self._forget_kept(self._kept.keys() - kept)
         return True
 
     async def _handle(self, event: StreamsMembershipEvent, counts: Mapping[str, int]) -> None:
@@ -488,12 +491,13 @@ class TaskManager:
             task.engine.close()
         task.close()
 
-    def _forget_kept(self) -> None:
-        """Forget the tasks that were kept for another role and did not come back."""
-        for task_id in self._kept.keys() - self.tasks.keys():
+    def _forget_kept(self, ids: AbstractSet[TaskId] | None = None) -> None:
+        """Forget tasks that were kept for another role and did not come back: these, or all."""
+        gone = self._kept.keys() if ids is None else ids
+        for task_id in gone - self.tasks.keys():
             self._parts.restoration.stop(self._kept[task_id], None)
             self._kept[task_id].engine.close()
-        self._kept = {}
+        self._kept = {task_id: task for task_id, task in self._kept.items() if task_id not in gone}
 
 
 def _counts_of(task: OwnedTask) -> dict[str, int]:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from kafka_groups.streams import StreamsBuilder, StreamsError, Topology, serdes, stores
+from kafka_groups.streams import MemberTasks, StreamsBuilder, StreamsError, TasksRevoked, Topology, serdes, stores
 from kafka_groups.streams.runtime.start_offsets import OffsetResets
 from kafka_groups.types import TaskId, TopicPartition
 from tests.support.fake_kafka import FakeKafka
@@ -86,6 +86,22 @@ async def test_a_task_whose_topic_was_deleted_before_it_began_is_revoked_in_time
     assert process.member.confirmed == [event]
     assert process.worker.tasks[TASK].inputs == (FIRST,)
     assert process.worker.tasks.keys() == ({TASK, other} if has_others else {TASK})
+
+
+async def test_the_stores_of_a_copy_that_was_to_become_active_are_closed_if_its_topic_was_deleted() -> None:
+    kafka = kafka_with()
+    process = Process(kafka, topology=counting())
+    process.member.assign(standby=[str(TASK)])
+    await process.worker.start()
+    await process.turn_until(lambda: bool(process.worker.tasks))
+    engine = process.worker.tasks[TASK].engine
+    process.member.events.append(TasksRevoked(MemberTasks(standby=[TASK]), then=MemberTasks(active=[TASK])))
+    process.member.assign_inputs({str(TASK): [FIRST]})
+    await process.turn_until(lambda: len(process.member.confirmed) == 1)
+    before = engine.is_open
+    process.member.revoke(str(TASK))
+    await process.turn_until(lambda: len(process.member.confirmed) == 2)
+    assert (before, engine.is_open) == (True, False)
 
 
 async def test_a_copy_of_a_task_reads_no_matching_topic() -> None:
