@@ -14,6 +14,7 @@ from kafka_groups.admin.rules.streams_leader.leading import ask_for_round, led_r
 from kafka_groups.assignment import RackAwareStrategy
 from kafka_groups.cli.output import table
 from tests.benchmarks.aims import Aim
+from tests.benchmarks.leading_limits import leading_limits
 from tests.benchmarks.led_groups import (
     NOW_MS,
     SUBTOPOLOGIES,
@@ -27,6 +28,7 @@ from tests.benchmarks.output import console, finish, say
 from tests.support.assignors.answered_questions import AnsweringTopics
 
 _MOST_WITHOUT_HOSTS, _MOST_WITH_HOSTS, _MOST_WITH_RACKS = 1.5, 1.6, 1.2
+_LIMITS: Final = ("ratio", "figure", "aim", "met")
 _FEWER: Final = 4
 """Groups for whose tasks racks count have so many times fewer members and tasks, as they take longer."""
 
@@ -63,7 +65,13 @@ def leading(*, members: int, tasks: int, rounds: int, json_file: Path | None) ->
     cases += [LeadingCase(*fewer, each, has_hosts=False, strategy=RackAwareStrategy.MIN_TRAFFIC) for each in (0, 1)]
     measured = {case: [_timed(case, is_reversed=bool(number % 2)) for number in range(rounds)] for case in cases}
     console().print(_table(measured))
-    finish({"leading": [_figures(case, taken) for case, taken in measured.items()]}, json_file)
+    limits = list(leading_limits(members, tasks, rounds))
+    console().print(table("Rounds of larger groups, and with endpoints", _LIMITS, [each.row() for each in limits]))
+    figures = {
+        "leading": [_figures(case, taken) for case, taken in measured.items()],
+        "limits": {each.name: each.figure for each in limits},
+    }
+    finish(figures, json_file)
 
 
 def _timed(case: LeadingCase, *, is_reversed: bool) -> TimedRound:

@@ -90,7 +90,7 @@ class TimedTopics(AnsweringTopics):
         return found
 
 
-def processor_seconds(work: Callable[[], None]) -> float:
+def processor_seconds(work: Callable[[], object]) -> float:
     """Return the seconds of processor time that some work takes."""
     gc.collect()
     gc.freeze()  # so that the collector looks at what the leader makes, and not at everything that was there before

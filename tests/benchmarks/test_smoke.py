@@ -94,7 +94,10 @@ def test_rounds_of_a_leader_are_measured(tmp_path: Path) -> None:
     arguments = ["leading", "--members=20", "--tasks=100", "--rounds=2", f"--json={written}"]
     result = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    measured = json.loads(written.read_text())["leading"]
+    figures = json.loads(written.read_text())
+    assert len(figures["limits"]) == 3
+    assert all(figure > 0 for figure in figures["limits"].values())
+    measured = figures["leading"]
     assert [(each["has_hosts"], each["standbys"], each["strategy"]) for each in measured] == [
         *[(has_hosts, standbys, "none") for has_hosts in (False, True) for standbys in (0, 1)],
         *[(False, standbys, "min_traffic") for standbys in (0, 1)],
