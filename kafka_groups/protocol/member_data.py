@@ -5,6 +5,7 @@ anything of that size is read or counted, and every failure is a `MemberDataErro
 """
 
 import struct
+from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from kafka_groups.errors import MemberDataError, MemberDataProblem
@@ -185,6 +186,19 @@ class MemberDataWriter:
             self._parts.append(form.pack(number))
         except struct.error as error:
             self.fail(field, f"{represented(number)} does not fit into {counted(form.size, 'byte')}", error)
+
+    def numbers(self, numbers: Sequence[int], field: str) -> None:
+        """Write numbers of four bytes, one after the other.
+
+        Raises:
+            MemberDataError: One does not fit.
+        """
+        try:
+            self._parts.append(struct.pack(f">{len(numbers)}i", *numbers))
+        except struct.error:
+            for each in numbers:
+                self.number(INT32, each, field)  # names the first one that does not fit
+            raise
 
     def int32s(self, numbers: tuple[int, ...], field: str) -> None:
         """Write a list of numbers of four bytes.

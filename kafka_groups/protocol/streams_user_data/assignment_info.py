@@ -10,7 +10,7 @@ from kafka_groups.errors.texts import counted
 from kafka_groups.protocol.consumer_protocol import PartitionsByName
 from kafka_groups.protocol.member_data import INT32, INT64, UINT16, MemberDataReader, MemberDataWriter
 from kafka_groups.protocol.streams_user_data.host_maps import HostMaps, SharedHostMaps
-from kafka_groups.protocol.streams_user_data.task_numbers import LEAST_TASK, read_task, write_task
+from kafka_groups.protocol.streams_user_data.task_numbers import LEAST_TASK, read_task, write_task, write_tasks
 from kafka_groups.protocol.streams_user_data.versions import (
     FIRST_WITH_ERROR_IN_ASSIGNMENT,
     FIRST_WITH_NEXT_REBALANCE,
@@ -103,9 +103,7 @@ class AssignmentInfo:
         return {task: frozenset(its) for task, its in found.items()}
 
     def _write_tasks(self, writer: MemberDataWriter) -> None:
-        writer.number(INT32, len(self.active_tasks), _ACTIVE)
-        for task in self.active_tasks:
-            write_task(writer, task, self.version, _ACTIVE)
+        write_tasks(writer, self.active_tasks, self.version, _ACTIVE)
         writer.number(INT32, len(self.standby_tasks), _STANDBY)
         for task, partitions in self.standby_tasks:
             write_task(writer, task, self.version, _STANDBY)
