@@ -8,8 +8,6 @@ from contextlib import ExitStack
 from functools import reduce
 from operator import or_
 
-from attrs import evolve
-
 from kafka_groups.errors import BootstrapError, KafkaGroupsError, NetworkError, UnknownTopicOrPartitionError
 from kafka_groups.streams.engines.interface import TaskEngine
 from kafka_groups.streams.errors import CorruptedStateError, StateDiskError
@@ -19,6 +17,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksAssigned,
     TasksLost,
     TasksRevoked,
+    assigned_only,
     is_shutdown,
 )
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
@@ -519,8 +518,7 @@ def _without(event: StreamsMembershipEvent, lost: MemberTasks) -> StreamsMembers
     if not isinstance(event, TasksAssigned) or not event.tasks.ids & lost.ids:
         return event
     rest = event.tasks.only(event.tasks.ids - lost.ids)
-    inputs = {task_id: event.inputs[task_id] for task_id in rest.active & event.inputs.keys()}
-    return evolve(event, tasks=rest, inputs=inputs) if rest else None
+    return assigned_only(event, rest) if rest else None
 
 
 def _ends_tasks(event: StreamsMembershipEvent) -> bool:

@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Iterable, Mapping
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
@@ -18,6 +18,7 @@ __all__ = [
     "TasksLost",
     "TasksRevoked",
     "asks_for_shutdown",
+    "assigned_only",
     "is_shutdown",
 ]
 
@@ -41,6 +42,12 @@ class TasksAssigned:
     tasks: MemberTasks
     epoch: int
     inputs: TaskInputs = field(factory=dict)
+
+
+def assigned_only(event: TasksAssigned, tasks: MemberTasks) -> TasksAssigned:
+    """Return an assignment of these of its tasks alone, with their inputs."""
+    inputs = {task: event.inputs[task] for task in tasks.active if task in event.inputs}
+    return evolve(event, tasks=tasks, inputs=inputs)
 
 
 @frozen(eq=False)

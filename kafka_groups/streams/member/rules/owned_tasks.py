@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from attrs import evolve
-
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.streams.member.rules.inbox import MemberInbox
 from kafka_groups.streams.member.rules.member_events import (
@@ -14,6 +12,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksAssigned,
     TasksLost,
     TasksRevoked,
+    assigned_only,
 )
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
 
@@ -132,7 +131,7 @@ class TaskOwnership:
         self.owned -= tasks
         for event in withdrawn:
             # The other events keep their order.
-            kept = evolve(event, tasks=event.tasks - tasks) if isinstance(event, TasksAssigned) else event
+            kept = assigned_only(event, event.tasks - tasks) if isinstance(event, TasksAssigned) else event
             if not isinstance(kept, TasksAssigned) or kept.tasks:
                 self.inbox.put(kept)
 

@@ -4,8 +4,11 @@ import pytest
 
 from kafka_groups.client.requests import NEVER_MS
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.streams.member.rules.owned_tasks import ConfirmationReminder
+from kafka_groups.streams.member.rules.member_events import TasksAssigned
+from kafka_groups.streams.member.rules.member_tasks import MemberTasks
+from kafka_groups.streams.member.rules.owned_tasks import ConfirmationReminder, TaskOwnership
 from kafka_groups.streams.member.rules.states import MembershipState
+from kafka_groups.types import TaskId, TopicPartition
 from tests.unit.streams.member.driven import A, B, Member, tasks
 
 
@@ -68,3 +71,16 @@ def test_a_member_that_keeps_others_waiting_is_reminded_too_and_heartbeats_go_on
     member.confirm(event)
     member.answer(member.heartbeat())
     assert member.membership.unconfirmed_since.since_ms is None
+
+
+def test_an_assignment_that_the_program_has_not_heard_of_loses_its_tasks_with_their_inputs() -> None:
+    ownership, kept, gone = TaskOwnership(), TaskId("0", 0), TaskId("0", 1)
+    inputs = {task: frozenset({TopicPartition("in", task.partition)}) for task in (kept, gone)}
+    ownership.target = MemberTasks(active=inputs)
+    ownership.advance(1, inputs=inputs)
+    ownership.target = MemberTasks(active=[kept])
+    ownership.advance(2, inputs=inputs)
+    [event] = ownership.inbox.take()
+    assert isinstance(event, TasksAssigned)
+    assert event.tasks.active == {kept}
+    assert event.inputs == {kept: inputs[kept]}
