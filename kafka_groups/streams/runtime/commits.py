@@ -145,6 +145,8 @@ class Commits:
         if not self._pending:
             self._pending = self._written(tasks)
         if not self._pending:
+            # Also if a commit before has failed: the tasks that it was for are gone, and nothing is left to repeat.
+            self._timeout.end()
             return True
         return await self._flush() and await self._conclude(tasks)
 

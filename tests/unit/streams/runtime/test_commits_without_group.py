@@ -57,6 +57,17 @@ async def with_a_silent_group() -> tuple[Process, SilentGroup]:
     return process, group
 
 
+async def test_a_commit_for_tasks_that_are_gone_does_not_hold_up_the_revocation_of_others() -> None:
+    """The group does not answer, and the tasks are lost. Nothing is left to commit when the next ones are revoked."""
+    process, group = await with_a_silent_group()
+    lost = process.member.lose("0_0")
+    process.member.assign("0_0")
+    revoked = process.member.revoke("0_0")
+    await process.turn_until(lambda: len(process.member.confirmed) == 2)
+    assert process.member.confirmed == [lost, revoked]
+    assert group.lasts
+
+
 async def test_a_revoked_task_is_closed_when_the_group_has_its_offsets() -> None:
     process, group = await with_a_silent_group()
     event = process.member.revoke("0_0")
