@@ -16,7 +16,6 @@ from tests.benchmarks.brokers import SECURED, TARGETS, embedded, running
 from tests.benchmarks.classic import CLASSIC
 from tests.benchmarks.consumers import MODES
 from tests.benchmarks.coordination import COORDINATION
-from tests.benchmarks.growth_command import growth
 from tests.benchmarks.guard.command import guard
 from tests.benchmarks.interruption import ending_at_sigterm
 from tests.benchmarks.kept_state.command import kept_state
@@ -63,7 +62,6 @@ def main() -> None:
 main.add_command(applications)
 main.add_command(arrow)
 main.add_command(assignors)
-main.add_command(growth)
 main.add_command(guard)
 main.add_command(rounds)
 main.add_command(spark)

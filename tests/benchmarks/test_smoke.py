@@ -89,19 +89,6 @@ def test_the_task_assignor_is_measured_with_groups_that_double(tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.timeout(60)
-def test_growing_groups_are_measured(tmp_path: Path) -> None:
-    written = tmp_path / "figures.json"
-    arguments = ["growth", "--members=20", "--tasks=100", "--rounds=2", f"--json={written}"]
-    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
-    measured = json.loads(written.read_text())["growth"]
-    assert [each["limit"] for each in measured] == [40, 3, 2]
-    assert result.exit_code == any(each["figure"] > each["limit"] for each in measured), result.output
-    assert measured[0]["figure"] > 1 < measured[2]["figure"]
-    assert measured[1]["figure"] > 0
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(60)
 def test_rounds_of_a_leader_are_measured(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
     arguments = ["leading", "--members=20", "--tasks=100", "--rounds=2", f"--json={written}"]
