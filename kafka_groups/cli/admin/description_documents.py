@@ -87,6 +87,18 @@ def _internal_topic(topic: StreamsInternalTopic) -> DescriptionEntry:
 
 def _streams_member(member: StreamsGroupMemberDescription) -> DescriptionEntry:
     return {
+        **_identity(member),
+        "epoch": member.epoch,
+        "classic": member.is_classic,
+        "tasks": _roles(member.assignment),
+        "target": _roles(member.target_assignment),
+        "changelog_lags": {str(task): lag for task, lag in sorted(member.task_lags.items())},
+    }
+
+
+def _identity(member: StreamsGroupMemberDescription | ClassicStreamsGroupMember) -> DescriptionEntry:
+    """Return what a member has in groups of both kinds."""
+    return {
         "member": member.member_id,
         "process": member.process_id,
         "instance": member.instance_id,
@@ -95,11 +107,6 @@ def _streams_member(member: StreamsGroupMemberDescription) -> DescriptionEntry:
         "host": member.client_host,
         "endpoint": _endpoint(member.user_endpoint),
         "client_tags": dict(member.client_tags),
-        "epoch": member.epoch,
-        "classic": member.is_classic,
-        "tasks": _roles(member.assignment),
-        "target": _roles(member.target_assignment),
-        "changelog_lags": {str(task): lag for task, lag in sorted(member.task_lags.items())},
     }
 
 
@@ -117,14 +124,7 @@ def _classic_group(group: ClassicStreamsGroupDescription) -> DescriptionEntry:
 
 def _classic_member(member: ClassicStreamsGroupMember) -> DescriptionEntry:
     return {
-        "member": member.member_id,
-        "process": member.process_id,
-        "instance": member.instance_id,
-        "rack": member.rack,
-        "client": member.client_id,
-        "host": member.client_host,
-        "endpoint": _endpoint(member.user_endpoint),
-        "client_tags": dict(member.client_tags),
+        **_identity(member),
         "version": member.version,
         "latest_version": member.latest_version,
         "generation": member.generation,
