@@ -10,19 +10,21 @@ from kafka_groups.streams.member.classic.member_refusals import ClassicGroupRefu
 from kafka_groups.streams.member.classic.membership import ClassicMembership
 from kafka_groups.streams.member.classic.pattern_watch import PatternWatch, WatchPace
 from kafka_groups.streams.member.group_leader import GroupLeader, LeaderParts, LeadingTimes
-from kafka_groups.streams.member.leader_computation import Elsewhere, in_thread
+from kafka_groups.streams.member.leader_computation import ASSIGNORS, BusyAssignors, Elsewhere, in_thread
 from kafka_groups.streams.member.membership_parts import MadeMembership, MembershipOf, MembershipParts
 
 __all__ = ["classic_membership"]
 
 
-def classic_membership(
+def classic_membership(  # noqa: PLR0913 - most have defaults
     settings: ClassicSettings,
     leading: LeaderSettings,
     give_up_ms: int,
     elsewhere: Elsewhere = in_thread,
     dormant: DormantState | None = None,
     sources: PatternSources | None = None,
+    *,
+    busy: BusyAssignors = ASSIGNORS,
 ) -> MembershipOf:
     """Return what makes the membership of a classic group.
 
@@ -33,13 +35,14 @@ def classic_membership(
         elsewhere: Runs the leader's computations, on another thread by default.
         dormant: The state of tasks that no member of its process has. None: there is none.
         sources: The patterns of the topology; None without any.
+        busy: The assignors that run in the member's process.
     """
 
     def made(parts: MembershipParts) -> MadeMembership:
         membership = _membership(settings, dormant or NoDormantState(), sources, parts)
         asker = QuestionAsker(parts.assembly, parts.config.request_timeout_ms, parts.engine)
         times = _times(settings, give_up_ms, parts.config)
-        leader = GroupLeader(membership, leading, times, _leader_parts(asker, elsewhere, sources, parts))
+        leader = GroupLeader(membership, leading, times, _leader_parts(asker, elsewhere, busy, sources, parts))
         watches = () if sources is None else (_watch(membership, sources, parts),)
         return MadeMembership(membership, ClassicGroupRefusals(), (asker.manager, *watches), leader)
 
@@ -73,11 +76,16 @@ def _times(settings: ClassicSettings, give_up_ms: int, config: StreamsMemberConf
 
 
 def _leader_parts(
-    asker: QuestionAsker, elsewhere: Elsewhere, sources: PatternSources | None, parts: MembershipParts
+    asker: QuestionAsker,
+    elsewhere: Elsewhere,
+    busy: BusyAssignors,
+    sources: PatternSources | None,
+    parts: MembershipParts,
 ) -> LeaderParts:
     return LeaderParts(
         within=asker.within,
         elsewhere=elsewhere,
+        busy=busy,
         clock=parts.assembly.clock,
         errors=parts.assembly.errors,
         turn=lambda: parts.engine().turn(),

@@ -22,7 +22,12 @@ from kafka_groups.net.clock import Clock
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.member.classic.leading import LedGeneration
 from kafka_groups.streams.member.classic.membership import ClassicMembership
-from kafka_groups.streams.member.leader_computation import ComputationTimes, Elsewhere, LeaderComputation
+from kafka_groups.streams.member.leader_computation import (
+    BusyAssignors,
+    ComputationTimes,
+    Elsewhere,
+    LeaderComputation,
+)
 from kafka_groups.streams.member.leader_log import LeaderLog
 
 __all__ = ["GroupLeader", "LeaderParts", "LeadingTimes"]
@@ -61,6 +66,7 @@ class LeaderParts:
     Attributes:
         within: Returns a function that asks questions for at most so many milliseconds, on a lane.
         elsewhere: Runs computations that may take seconds.
+        busy: The assignors that run in the process.
         clock: Time.
         errors: Receives warnings.
         turn: Lets the engine look at its managers.
@@ -69,6 +75,7 @@ class LeaderParts:
 
     within: Callable[[int, Lane], Asking]
     elsewhere: Elsewhere
+    busy: BusyAssignors
     clock: Clock
     errors: BackgroundErrors
     turn: Callable[[], None]
@@ -101,6 +108,7 @@ class GroupLeader:
             parts.clock,
             ComputationTimes(slow_ms=times.slow_ms, limit_ms=times.round_ms, pause_ms=times.pause_ms),
             self._log.slow,
+            parts.busy,
         )
         self._postponed = 0
         self._last_led: int | None = None

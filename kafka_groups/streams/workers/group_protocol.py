@@ -11,7 +11,7 @@ from kafka_groups.streams.member.membership_parts import MembershipOf
 if TYPE_CHECKING:  # a streams group needs neither a leader nor assignors
     from kafka_groups.admin.rules.group_topology.pattern_sources import PatternSources
     from kafka_groups.streams.member.classic.dormant_state import DormantState
-    from kafka_groups.streams.member.leader_computation import Elsewhere
+    from kafka_groups.streams.member.leader_computation import BusyAssignors, Elsewhere
 
 __all__ = ["membership_of"]
 
@@ -21,6 +21,8 @@ def membership_of(
     elsewhere: "Elsewhere | None" = None,
     dormant: "DormantState | None" = None,
     sources: "PatternSources | None" = None,
+    *,
+    busy: "BusyAssignors | None" = None,
 ) -> MembershipOf:
     """Return what makes the memberships of an application.
 
@@ -29,10 +31,11 @@ def membership_of(
         elsewhere: Runs what a leader computes. None: on another thread.
         dormant: The state of tasks that no worker of the process has, for a classic group. None: there is none.
         sources: The patterns of the topology, which only classic groups have; None without any.
+        busy: The assignors that run in the process. None: those of this one, which simulated processes share.
     """
     if not config.is_classic:
         return partial(coordinated_membership, may_be_classic=True)
-    return _classic(config.classic_member, config.task_timeout_ms, elsewhere, dormant, sources)
+    return _classic(config.classic_member, config.task_timeout_ms, elsewhere, dormant, sources, busy)
 
 
 def _classic(
@@ -41,12 +44,13 @@ def _classic(
     elsewhere: "Elsewhere | None",
     dormant: "DormantState | None",
     sources: "PatternSources | None",
+    busy: "BusyAssignors | None",
 ) -> MembershipOf:
     from kafka_groups.admin.rules.streams_leader.group_round import LeaderSettings  # noqa: PLC0415 - see above
     from kafka_groups.assignment import AssignmentConfigs  # noqa: PLC0415
     from kafka_groups.streams.member.classic.classic_settings import ClassicSettings  # noqa: PLC0415
     from kafka_groups.streams.member.classic_membership import classic_membership  # noqa: PLC0415
-    from kafka_groups.streams.member.leader_computation import in_thread  # noqa: PLC0415
+    from kafka_groups.streams.member.leader_computation import ASSIGNORS, in_thread  # noqa: PLC0415
 
     settings = ClassicSettings(
         session_ms=config.session_timeout_ms,
@@ -72,4 +76,6 @@ def _classic(
         pause_ms=config.retry_backoff_max_ms,
         assignor=config.task_assignor_class,
     )
-    return classic_membership(settings, leading, give_up_ms, elsewhere or in_thread, dormant, sources)
+    return classic_membership(
+        settings, leading, give_up_ms, elsewhere or in_thread, dormant, sources, busy=busy or ASSIGNORS
+    )

@@ -4,20 +4,11 @@ import asyncio
 import random
 import re
 from collections import Counter
-from typing import Any
 
 import pytest
 
 from kafka_groups import serdes
-from kafka_groups.net.clock import Clock
 from kafka_groups.streams import StreamsBuilder, Topology
-from kafka_groups.streams.member import group_leader
-from kafka_groups.streams.member.leader_computation import (
-    BusyAssignors,
-    ComputationTimes,
-    Elsewhere,
-    LeaderComputation,
-)
 from kafka_groups.streams.topology.matched_topics import matching
 from kafka_groups.testing.simulation.streams.inputs import encoded_inputs, feed
 from kafka_groups.testing.simulation.streams.instance import Deployment
@@ -45,16 +36,6 @@ def build() -> Topology:
     lines = builder.stream(re.compile("lines-.*"), key=serdes.string, value=serdes.string)
     lines.group_by_key().count(store="counts").to_stream().to("counts", value=serdes.int64)
     return builder.build()
-
-
-@pytest.fixture(autouse=True)
-def assignors_of_each_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulated processes are one real process. The assignor of one that was killed while it computed never returns."""
-
-    def made(elsewhere: Elsewhere, clock: Clock, times: ComputationTimes, warn: Any) -> LeaderComputation:
-        return LeaderComputation(elsewhere, clock, times, warn, BusyAssignors())
-
-    monkeypatch.setattr(group_leader, "LeaderComputation", made)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

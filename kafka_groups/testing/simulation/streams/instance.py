@@ -14,6 +14,7 @@ from kafka_groups.records.interface import DataPlane
 from kafka_groups.streams.engines.interface import TaskEngine
 from kafka_groups.streams.engines.questions import StoreQuestion, TaskAnswer
 from kafka_groups.streams.member.aio import AsyncStreamsGroupMember
+from kafka_groups.streams.member.leader_computation import BusyAssignors
 from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.streams.queries.committed import committed_view
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
@@ -123,6 +124,7 @@ class Instance:
     disk: SimulatedDisk
     workers: list[StreamsWorker] = field(factory=list)
     claims: dict[TaskId, int] = field(factory=dict)
+    busy: BusyAssignors = field(factory=BusyAssignors)
     _stopping: asyncio.Event = field(factory=asyncio.Event)
 
     @property
@@ -199,6 +201,7 @@ class Instance:
                 self._in_turn,
                 DormantTasks(engines, self.claims, number),
                 pattern_sources(settings.tasks.topology, config.application_id, config.topic_configs),
+                busy=self.busy,
             ),
         )
         plane = self._plane(application, application.transactional_id(process_id, number))
