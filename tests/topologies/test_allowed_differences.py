@@ -330,7 +330,7 @@ def test_two_nodes_with_one_pattern_are_refused(java_oracle: JavaOracle) -> None
 
 def test_the_flags_of_a_pattern_count(java_oracle: JavaOracle) -> None:
     script = records("in", ("x", 0))
-    java = java_oracle.run("pattern_with_flag", script, UNCACHED)
+    java = java_oracle.run("pattern_with_flag_of_java", script, UNCACHED)
     assert "Unknown topic: in" in java.error[0]
     topology = of_builder(lambda builder: matching(builder, "IN", re.IGNORECASE).to("out"))
     assert values(run_twin(Twin(lambda: topology), script, is_cached=False)) == [(0, b"x")]

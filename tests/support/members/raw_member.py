@@ -120,9 +120,9 @@ class RawMember:
         return await self.heartbeat(0, topics or [self.topic.name])
 
     async def join_and_wait(self, partitions: Iterable[int] = (0,)) -> None:
-        """Join, and heartbeat until these partitions of the topic are assigned."""
+        """Join as soon as the coordinator has loaded its groups, and heartbeat until these partitions are assigned."""
         wanted = frozenset(partitions)
-        response = await self.join()
+        response = await until(self.join, lambda it: it.error_code is not ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         if assigned(response, self.topic) != wanted:
             await until(lambda: self.heartbeat(topics=[self.topic.name]), lambda it: assigned(it, self.topic) == wanted)
 

@@ -40,6 +40,11 @@ final class Catalogue {
     static Catalogue different() {
         Catalogue different = new Catalogue();
         DifferentTopologies.register(different);
+        for (String name : whole().names()) {
+            if (different.has(name)) {
+                throw new IllegalArgumentException("two topologies " + name);
+            }
+        }
         return different;
     }
 

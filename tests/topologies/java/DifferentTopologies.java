@@ -62,7 +62,7 @@ final class DifferentTopologies {
         different.byHand("pattern_of_two_nodes", () -> new Topology()
                 .addSource("one", new StringDeserializer(), new StringDeserializer(), Pattern.compile("in|left"))
                 .addSource("two", new StringDeserializer(), new StringDeserializer(), Pattern.compile("in|left")));
-        different.dsl("pattern_with_flag", builder ->
+        different.dsl("pattern_with_flag_of_java", builder ->
                 matching(builder, Pattern.compile("IN", Pattern.CASE_INSENSITIVE)).to("out"));
         different.dsl("patterns_in_common", builder -> {
             matching(builder, Pattern.compile("in|left")).to("one");
