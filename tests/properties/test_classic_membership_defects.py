@@ -29,7 +29,7 @@ from kafka_groups.types import TaskId, TopicPartition
 from tests.properties import test_classic_membership as random_runs
 from tests.support.planted_defects import Patch, Plant, by_name
 from tests.unit.streams.engines import test_dormant_folders as dormant
-from tests.unit.streams.member.classic import test_answers, test_membership
+from tests.unit.streams.member.classic import test_answers, test_membership, test_membership_leading
 
 pytestmark = pytest.mark.slow
 
@@ -275,13 +275,13 @@ BY_A_TEST: Mapping[Plant, Callable[[], object]] = {
         test_membership.test_a_subscription_tells_what_the_member_owns_and_how_far_its_state_is
     ),
     the_next_round_is_at_a_time_of_the_monotonic_clock: (
-        test_membership.test_the_next_round_is_at_a_time_of_the_leaders_clock_and_waited_for_on_our_own
+        test_membership_leading.test_the_next_round_is_at_a_time_of_the_leaders_clock_and_waited_for_on_our_own
     ),
     the_version_is_never_lowered: (
-        test_membership.test_a_member_uses_the_version_that_all_have_and_joins_again_with_it
+        test_membership_leading.test_a_member_uses_the_version_that_all_have_and_joins_again_with_it
     ),
     a_skipped_assignment_is_computed: (
-        test_membership.test_a_leader_that_was_restarted_assigns_nothing_and_knows_that_it_leads
+        test_membership_leading.test_a_leader_that_was_restarted_assigns_nothing_and_knows_that_it_leads
     ),
     rounds_share_a_lane_with_heartbeats: (
         test_membership.test_requests_of_a_round_have_a_lane_of_their_own_and_wait_as_long_as_others_may_take

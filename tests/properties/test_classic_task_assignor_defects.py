@@ -19,7 +19,7 @@ from tests.properties.test_classic_task_assignors import check_rounds
 from tests.support.planted_defects import Patch, Plant
 from tests.unit.admin.rules.streams_leader import test_leading
 from tests.unit.streams.member import test_group_leader, test_leader_computation
-from tests.unit.streams.member.classic import test_membership
+from tests.unit.streams.member.classic import test_membership_leading
 
 pytestmark = pytest.mark.slow
 
@@ -150,7 +150,7 @@ BY_A_TEST: Mapping[Plant, Callable[[Patch], object]] = {
     a_wrong_result_is_sent: random_rounds,
     members_keep_nothing: random_rounds,
     the_result_of_an_old_generation_is_sent: lambda _: (
-        test_membership.test_the_assignment_of_a_generation_that_is_over_is_dropped()
+        test_membership_leading.test_the_assignment_of_a_generation_that_is_over_is_dropped()
     ),
     the_assignor_runs_on_the_loop: lambda _: (
         test_leader_computation.test_it_runs_on_a_thread_that_does_not_keep_the_program_from_ending()

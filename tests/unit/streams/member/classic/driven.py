@@ -272,3 +272,10 @@ def synced_with(request: OutgoingRequest) -> SyncGroupRequest:
     message = request.build(5)
     assert isinstance(message, SyncGroupRequest)
     return message
+
+
+def leading(**values: Any) -> Member:
+    member = Member().joined(A)
+    member.rebalance()
+    member.admit_as_leader(member.send(ApiKey.JOIN_GROUP), **values)
+    return member
