@@ -13,6 +13,7 @@ from kafka_groups.client.requests import ClientResponse, Lane, OutgoingRequest
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.join_group import JoinGroupResponse
+from kafka_groups.protocol.streams_user_data import assignment_info
 from kafka_groups.protocol.streams_user_data.assignment_info import AssignmentInfo, decode_assignment
 from kafka_groups.protocol.streams_user_data.offset_sums import RUNNING_TASK
 from kafka_groups.streams.engines.dormant_folders import DormantFolders
@@ -200,7 +201,7 @@ def missing_user_data_is_an_assignment_of_nothing(patch: Patch) -> None:
 
 
 def partitions_and_tasks_are_paired_in_another_order(patch: Patch) -> None:
-    patch.setattr(assignment, "sorted", lambda values: sorted(values, reverse=True), raising=False)
+    patch.setattr(assignment_info, "sorted", lambda values: sorted(values, reverse=True), raising=False)
 
 
 def an_old_heartbeat_counts(patch: Patch) -> None:
