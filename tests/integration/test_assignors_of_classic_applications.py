@@ -126,5 +126,6 @@ def test_a_mistake_is_told_before_the_application_joins(
             word_count(posts), application_id="app", bootstrap_servers=servers,
             task_assignor_class=assignor,  # type: ignore[arg-type]
         )  # fmt: skip
-    groups = AdminClient({"bootstrap.servers": servers}).list_consumer_groups().result(PATIENCE_S).valid
+    admin = AdminClient({"bootstrap.servers": servers})  # the answer never comes if it goes before
+    groups = admin.list_consumer_groups().result(PATIENCE_S).valid
     assert f"{posts}-app" not in {each.group_id for each in groups}
