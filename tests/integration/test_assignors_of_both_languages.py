@@ -226,7 +226,8 @@ def test_each_language_leads_and_counts_stay_exact(
             after = mixed.settled()
             assert after.keys() < before.keys()
             if case.assignors is STICKY:
-                assert all(before[process] <= its for process, its in after.items())
+                # With fewer tasks than threads, this assignor itself may exchange a task of a process that lives.
+                assert sum(len(before[process] - its) for process, its in after.items()) <= (case.each > 1)
             (mixed.start_python if killed[-1] == "python" else mixed.start_java)()
         mixed.settled()
         app.wait_for_commit()
