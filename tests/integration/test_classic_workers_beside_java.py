@@ -13,14 +13,13 @@ from uuid import UUID
 import pytest
 from attrs import frozen
 
-from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.streams import KafkaStreams, UncaughtErrorResponse
-from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import TaskId
 from tests.integration.test_killed_streams_applications import workers_of
 from tests.support.conditions import wait_until
 from tests.support.kafka.mixed_application import EXACTLY_ONCE, MixedApplication
 from tests.support.kafka.mixed_topologies import expected, mixed_topology
+from tests.support.kafka.started_broker import started_broker
 from tests.support.members.described_classic_group import DescribedMember, described_members
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(600)]
@@ -148,13 +147,8 @@ def _standbys(processes: list[list[DescribedMember]]) -> set[TaskId]:
 
 @pytest.fixture(scope="module", params=["embedded", "4.4.0"])
 def servers(request: pytest.FixtureRequest) -> Iterator[str]:
-    if request.param == "embedded":
-        with EmbeddedCluster(settings=SETTINGS) as cluster:
-            yield cluster.bootstrap_servers
-            assert cluster.unexpected_errors == ()
-    else:
-        with KafkaProcess(request.param, SETTINGS) as kafka:
-            yield kafka.bootstrap_servers
+    with started_broker(request.param, SETTINGS) as address:
+        yield address
 
 
 @pytest.fixture

@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from kafka_groups.admin import KafkaAdmin
-from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.errors import GroupIdNotFoundError
 from kafka_groups.streams import KafkaStreams, StreamsError, StreamsState
-from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import TaskId
 from tests.integration.test_grown_topics import Topics
 from tests.support.conditions import wait_until
@@ -22,6 +20,7 @@ from tests.support.kafka.java_program import LineProgram, java_command, pairs
 from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
 from tests.support.kafka.mixed_topologies import mixed_topology
 from tests.support.kafka.real_kafka import unique
+from tests.support.kafka.started_broker import started_broker
 from tests.support.members.described_classic_group import described_members
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(400)]
@@ -131,13 +130,8 @@ class Both:
 
 @pytest.fixture(scope="module", params=["embedded", "4.4.0"])
 def servers(request: pytest.FixtureRequest) -> Iterator[str]:
-    if request.param == "embedded":
-        with EmbeddedCluster(settings=SETTINGS) as cluster:
-            yield cluster.bootstrap_servers
-            assert cluster.unexpected_errors == ()
-    else:
-        with KafkaProcess(request.param, SETTINGS) as kafka:
-            yield kafka.bootstrap_servers
+    with started_broker(request.param, SETTINGS) as address:
+        yield address
 
 
 @pytest.fixture

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.protocol.streams_user_data.offset_sums import RUNNING_TASK
-from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
 from tests.support.kafka.mixed_application import AT_LEAST_ONCE, EXACTLY_ONCE, Guarantee, MixedApplication
 from tests.support.kafka.mixed_topologies import expected
+from tests.support.kafka.started_broker import started_broker
 from tests.support.members.confluent_reader import PATIENCE_S
 from tests.support.members.described_classic_group import described_members
 
@@ -24,13 +23,8 @@ Make = Callable[..., MixedApplication]
 @pytest.fixture(scope="module", params=["embedded", "4.4.0", "3.9.1"])
 def servers(request: pytest.FixtureRequest) -> Iterator[str]:
     """A broker that allows short sessions."""
-    if request.param == "embedded":
-        with EmbeddedCluster(settings=SETTINGS) as cluster:
-            yield cluster.bootstrap_servers
-            assert cluster.unexpected_errors == ()
-    else:
-        with KafkaProcess(request.param, {name: str(value) for name, value in SETTINGS.items()}) as kafka:
-            yield kafka.bootstrap_servers
+    with started_broker(request.param, SETTINGS) as address:
+        yield address
 
 
 @pytest.fixture

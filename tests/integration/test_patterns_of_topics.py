@@ -11,15 +11,14 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.librdkafka.topics import create_topics
 from kafka_groups.streams import KafkaStreams, StreamsBuilder, StreamsState, serdes
-from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
 from tests.support.kafka.mixed_application import AT_LEAST_ONCE, EXACTLY_ONCE, Guarantee, MixedApplication, keys_of
 from tests.support.kafka.mixed_topologies import PATTERN, mixed_topology
 from tests.support.kafka.real_kafka import unique
+from tests.support.kafka.started_broker import started_broker
 from tests.support.members.confluent_reader import PATIENCE_S
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -127,13 +126,8 @@ Make = Callable[[Guarantee], PatternApplication]
 )
 def servers(request: pytest.FixtureRequest) -> Iterator[str]:
     """A broker that allows short sessions."""
-    if request.param == "embedded":
-        with EmbeddedCluster(settings=SETTINGS) as cluster:
-            yield cluster.bootstrap_servers
-            assert cluster.unexpected_errors == ()
-    else:
-        with KafkaProcess(request.param, {name: str(value) for name, value in SETTINGS.items()}) as kafka:
-            yield kafka.bootstrap_servers
+    with started_broker(request.param, SETTINGS) as address:
+        yield address
 
 
 @pytest.fixture

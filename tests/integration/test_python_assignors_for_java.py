@@ -18,13 +18,12 @@ from kafka_groups.assignment import (
     TaskAssignmentError,
     TaskAssignor,
 )
-from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.streams import KafkaStreams, StreamsBuilder, Topology, serdes
-from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
 from tests.support.kafka.java_streams import JavaStreams
 from tests.support.kafka.java_word_count import PARTITIONS, TASKS, WordCount
 from tests.support.kafka.kafka_classpath import streams_classpath_or_skip
+from tests.support.kafka.started_broker import started_broker
 
 pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -98,13 +97,8 @@ def with_line(_word: str, line: str, lines: str) -> str:
     params=["embedded", pytest.param("4.4.0", marks=pytest.mark.long), pytest.param("3.9.1", marks=pytest.mark.long)]
 )
 def servers(request: pytest.FixtureRequest) -> Iterator[str]:
-    if request.param == "embedded":
-        with EmbeddedCluster(settings=SETTINGS) as cluster:
-            yield cluster.bootstrap_servers
-            assert cluster.unexpected_errors == ()
-    else:
-        with KafkaProcess(request.param, {name: str(value) for name, value in SETTINGS.items()}) as kafka:
-            yield kafka.bootstrap_servers
+    with started_broker(request.param, SETTINGS) as address:
+        yield address
 
 
 @pytest.fixture
