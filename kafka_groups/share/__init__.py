@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         Retry,
     )
     from kafka_groups.share.workers.rules.failures.verdicts import OnError
+    from kafka_groups.share.workers.rules.origins import RecordOrigin
+    from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopics
     from kafka_groups.share.workers.running.attempts import Attempt, current_attempt
     from kafka_groups.share.workers.worker import Worker
 
@@ -47,8 +49,10 @@ __all__ = [
     "KafkaShareConsumer",
     "NeverAwaitedError",
     "OnError",
+    "RecordOrigin",
     "Reject",
     "Retry",
+    "RetryTopics",
     "ShareRecord",
     "ShareRecords",
     "Worker",
@@ -73,8 +77,10 @@ _MODULES = MappingProxyType({
     "Health": "workers.health",
     "KafkaShareConsumer": "consumer",
     "OnError": "workers.rules.failures.verdicts",
+    "RecordOrigin": "workers.rules.origins",
     "Reject": "workers.rules.failures.signals",
     "Retry": "workers.rules.failures.signals",
+    "RetryTopics": "workers.rules.retry_topics.delays",
     "ShareRecord": "delivery.records",
     "ShareRecords": "delivery.share_records",
     "Worker": "workers.worker",

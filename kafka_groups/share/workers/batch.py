@@ -57,7 +57,7 @@ class Batch(Sequence[V], Generic[V]):
         Args:
             index: Its position in the batch.
             error: Why: an error, which the rules of the handler judge as if the handler had raised it; or a reason.
-            after: Seconds to wait, at most an hour; None waits as the handler's `retries` say.
+            after: Seconds to wait, as for `Retry`; None waits as the handler's `retries` say.
 
         Raises:
             ConfigurationError: There is no such position, or another argument is invalid.

@@ -17,6 +17,7 @@ from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.limits import BatchSizes
+from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopics
 
 __all__ = [
     "BatchDecorator",
@@ -119,6 +120,10 @@ class HandlerKeywords(TypedDict, total=False):
     on_blocked: OnError | None
     """The rule for a record that waits for a retry and fills the window of its partition. None keeps it."""
 
+    retry_topics: RetryTopics | None
+    """Topics in which records wait for their next attempt, if that is due after the smallest delay or later, so that
+    they hold back no partition. Needs `dead_letters`. Not with `order_by` or `on_blocked`."""
+
 
 @frozen(kw_only=True)
 class HandlerSpec:
@@ -142,6 +147,7 @@ class HandlerSpec:
         exhausted: What happens to records that failed too often; None: a dead letter if there is a topic for them,
             else they are held.
         on_blocked: What happens to a waiting record that fills the window of its partition; None keeps it.
+        retry_topics: Where long waits are spent; None for the process.
         batch: The limits of a batch handler; None for a handler of single records.
     """
 
@@ -161,6 +167,7 @@ class HandlerSpec:
     outages: tuple[type[Exception], ...]
     exhausted: OnError | None
     on_blocked: OnError | None
+    retry_topics: RetryTopics | None = None
     batch: BatchSizes | None = None
 
 
@@ -207,6 +214,7 @@ def checked_handler(
         outages=_checked_outages(options.get("outages", DEFAULT_OUTAGES)),
         exhausted=_checked_rule("exhausted", options.get("exhausted")),
         on_blocked=_checked_rule("on_blocked", options.get("on_blocked")),
+        retry_topics=_checked_retry_topics(options.get("retry_topics")),
         batch=batch,
     )
 
@@ -392,6 +400,14 @@ def _checked_rule(name: str, rule: object) -> OnError | None:
     if name == "on_blocked" and rule is OnError.HOLD:
         raise ConfigurationError("on_blocked=OnError.HOLD keeps the record that blocks: leave on_blocked out for that")
     return rule
+
+
+def _checked_retry_topics(given: object) -> RetryTopics | None:
+    if given is None or isinstance(given, RetryTopics):
+        return given
+    raise ConfigurationError(
+        f"retry_topics={given!r}: give RetryTopics, such as RetryTopics('orders.retry', delays=(10, 60, 600, 3600))"
+    )
 
 
 def checked_batch(max_records: object, max_wait: float) -> BatchSizes:

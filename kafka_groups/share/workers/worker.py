@@ -29,6 +29,7 @@ from kafka_groups.share.workers.handlers import (
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.keywords import WorkerKeywords, check_declaration, check_worker_keys
 from kafka_groups.share.workers.lifespans import enter_lifespan
+from kafka_groups.share.workers.options.retry_option import check_retries_of_others, check_retry_topics
 from kafka_groups.share.workers.running.attempts import Middleware
 from kafka_groups.share.workers.running.own_threads import HandlerExecutor, in_own_thread
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
@@ -236,6 +237,7 @@ class Worker:
     def _add(self, spec: HandlerSpec) -> None:
         if self._running is not None:
             raise IllegalStateError(f"handler {spec.name}: declare handlers before the worker runs")
+        check_retry_topics(spec)
         for other in self._specs:
             for topic in spec.topics:
                 if topic in other.topics:
@@ -245,6 +247,7 @@ class Worker:
                     )
             if spec.name == other.name:
                 raise ConfigurationError(f"two handlers have the name {spec.name!r}: give one of them another name=")
+            check_retries_of_others(spec, other)
         self._specs.append(spec)
 
     @property

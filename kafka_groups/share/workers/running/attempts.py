@@ -9,6 +9,8 @@ from attrs import define, field
 
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
+from kafka_groups.share.workers.rules.origins import RecordOrigin
+from kafka_groups.share.workers.rules.retry_topics.retried_records import origin_of
 from kafka_groups.share.workers.rules.steps import InvokeHandler
 
 __all__ = ["Attempt", "Middleware", "current_attempt", "entered_before", "set_current"]
@@ -26,8 +28,8 @@ class Attempt:
         group: The share group.
         client_id: The client id of the worker's consumer.
         records: The record, or the records of a batch.
-        number: 1 for the first attempt with this delivery, 2 for the next, and so on. Halves of a
-            failed batch are further attempts.
+        number: 1 for the first attempt with this delivery, 2 for the next, and so on; with retry topics, the attempts
+            before count as well. Halves of a failed batch are further attempts.
         is_batch: Whether the handler gets a batch.
     """
 
@@ -48,6 +50,20 @@ class Attempt:
     def delivery_count(self) -> int:
         """The number of deliveries of the record, this one included."""
         return self.record.delivery_count
+
+    @property
+    def origin(self) -> RecordOrigin:
+        """The place of the record, or of the first of a batch, in the topic that the handler first got it from.
+
+        It stays the same when the record moves through retry topics, so it identifies the record, for example to notice
+        that its work was done before.
+        """
+        return origin_of(self.record)
+
+    @property
+    def origins(self) -> Sequence[RecordOrigin]:
+        """The origins of all records, in their order."""
+        return tuple(map(origin_of, self.records))
 
     @property
     def lock_lost(self) -> bool:

@@ -6,9 +6,9 @@ from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.errors.texts import counted, named, sentences, shown
 from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.share.workers.handlers import HandlerSpec
+from kafka_groups.share.workers.options.retry_option import longest_wait_s
 from kafka_groups.share.workers.rules.dead_letter_headers import record_id
 from kafka_groups.share.workers.rules.failures.signals import (
-    LONGEST_RETRY_S,
     AttemptTimeoutError,
     NeverAwaitedError,
     Reject,
@@ -106,8 +106,8 @@ class HandlerLog:
     def event(self, event: HandlingEvent) -> None:
         """Log an event of the rules."""
         place = "" if event.place is None else _text(event.place)
-        if isinstance(event.error, Retry) and event.error.shortened_from is not None:
-            self._shortened(event.error.shortened_from, place)
+        if isinstance(event.error, Retry) and event.error.after is not None:
+            self._check_wait(event.error.after, place)
         if event.kind is EventKind.BREAKER_OPENED:
             _LOG.error(
                 "Handler %s: the breaker is open after failures of different records in a row. One record is tried at"
@@ -129,17 +129,23 @@ class HandlerLog:
         else:
             self._decided(event, place)
 
-    def _shortened(self, after_s: float, place: str) -> None:
+    def _check_wait(self, after_s: float, place: str) -> None:
         """Warn once of a wait that is too long."""
-        if self._has_warned_of_waits:
+        longest_s = longest_wait_s(self._spec.retry_topics)
+        if after_s <= longest_s or self._has_warned_of_waits:
             return
         self._has_warned_of_waits = True
+        remedy = (
+            "raise Retry again, which uses another retry"
+            if self._spec.retry_topics is not None
+            else "set retry_topics of the handler, raise Retry again, which uses another retry"
+        )
         message = (
             "Handler %s: Retry(after=%s) for %s waits for %g s, the longest wait. Longer waits of other records are"
-            " shortened, too. To wait for more time, raise Retry again, which uses another retry, or reject the record"
-            " and send its dead letter again later"
+            f" shortened, too. To wait for more time, {remedy}, or reject the record and send its dead letter again"
+            " later"
         )
-        _LOG.warning(message, self._spec.name, shown(after_s), place, LONGEST_RETRY_S)
+        _LOG.warning(message, self._spec.name, shown(after_s), place, longest_s)
 
     def _decided(self, event: HandlingEvent, place: str) -> None:
         decision = event.decision

@@ -14,6 +14,7 @@ from kafka_groups.share.delivery.records import AnyRecord, DeserializedRecord, c
 from kafka_groups.share.workers.batch import Batch
 from kafka_groups.share.workers.handlers import HandlerSpec, name_of
 from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError
+from kafka_groups.share.workers.rules.retry_topics.retried_records import origin_of
 from kafka_groups.share.workers.rules.steps import FailedRecord, InvokeHandler
 from kafka_groups.share.workers.running.attempts import Attempt, Middleware, entered_before, set_current
 from kafka_groups.share.workers.running.never_awaited import DroppedCoroutines, module_of
@@ -71,7 +72,7 @@ class HandlerCalls:
         self._spec = spec
         self._context = context
         self._function: Callable[..., Any] = spec.function
-        self._value_of = _value_reader(spec.value)
+        self._value_of = _value_reader(spec.value, may_be_retried=spec.retry_topics is not None)
         self._module = module_of(spec.function)
         self._is_plain = not context.middleware and not spec.wants_record
         self.cancellations = RunCancellations()
@@ -376,8 +377,13 @@ class NullValueError(ValueError):
         super().__init__("it is null: use serdes.nullable for values that may be null")
 
 
-def _value_reader(serde: Serde[Any] | None) -> _ValueOf:
-    """Return the function that parses the value of a record. It raises `ParseError`."""
+def _value_reader(serde: Serde[Any] | None, *, may_be_retried: bool) -> _ValueOf:
+    """Return the function that parses the value of a record. It raises `ParseError`.
+
+    Args:
+        serde: Parses it; None for bytes.
+        may_be_retried: Whether records may come from retry topics.
+    """
     if serde is None:
         return _bytes_of
     bound: dict[str, BoundDeserializer[Any]] = {}
@@ -388,7 +394,8 @@ def _value_reader(serde: Serde[Any] | None) -> _ValueOf:
             if serde.is_nullable:
                 return None
             raise ParseError(NullValueError())
-        topic = record.topic
+        # The producer wrote the value for the first topic, and its schema may be that of this topic.
+        topic = origin_of(record).topic if may_be_retried else record.topic
         try:
             deserialize = bound.get(topic) or bound.setdefault(topic, serde.deserializer(topic, is_key=False))
             return deserialize(data, record.headers)

@@ -6,9 +6,12 @@ from attrs import field, frozen
 
 from kafka_groups.errors import ConfigurationError
 
-__all__ = ["Backoff"]
+__all__ = ["LONGEST_WAIT_IN_PROCESS_S", "LONGEST_WAIT_S", "Backoff"]
 
-_LONGEST_S = 3_600.0
+LONGEST_WAIT_S = 604_800.0
+"""The longest wait of a handler with retry topics: a week."""
+LONGEST_WAIT_IN_PROCESS_S = 3_600.0
+"""The longest wait of a handler without them, as a record that waits in the process holds back its partition."""
 _MOST_TIMES = 1_000
 # Many failures in a row would make huge integers, long after the wait has reached its longest.
 _MOST_DOUBLINGS = 20
@@ -17,9 +20,9 @@ _MOST_DOUBLINGS = 20
 def _check_seconds(backoff: object, name: object, value: object) -> None:
     del backoff
     # A bool is an int in Python, but `first=True` is a mistake. The comparison also refuses NaN.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LONGEST_S:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LONGEST_WAIT_S:
         label = getattr(name, "name", name)
-        raise ConfigurationError(f"Backoff({label}={value!r}): give 0 to {_LONGEST_S:.0f} seconds")
+        raise ConfigurationError(f"Backoff({label}={value!r}): give 0 to {LONGEST_WAIT_S:.0f} seconds")
 
 
 def _check_times(backoff: object, name: object, value: object) -> None:
@@ -39,9 +42,9 @@ class Backoff:
     """The waits before retries: after `first` seconds, then after twice as long each time.
 
     Attributes:
-        first: Seconds until the first retry, 0 to 3600.
-        most: The longest wait in seconds, at least `first`.
-        times: The number of retries with each delivery of the record; 0 to 1000.
+        first: Seconds until the first retry, 0 to 3600, and up to 604800 (a week) for a handler with `retry_topics`.
+        most: The longest wait in seconds, at least `first`. The same limits apply.
+        times: The number of retries with each delivery of the record; 0 to 1000. Retry topics do not begin anew.
         jitter: The waits differ at random by up to this share, so that retries spread out.
 
     Raises:

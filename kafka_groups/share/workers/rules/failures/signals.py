@@ -7,7 +7,6 @@ from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 from kafka_groups.errors.texts import text_of
 
 __all__ = [
-    "LONGEST_RETRY_S",
     "AttemptCancelledError",
     "AttemptTimeoutError",
     "HandlerResultError",
@@ -17,9 +16,6 @@ __all__ = [
     "Retry",
     "WorkerStoppedError",
 ]
-
-LONGEST_RETRY_S = 3_600.0
-"""The longest wait that a handler may ask for, as a record that waits holds back its partition."""
 
 _MOST_NAMED = 3
 
@@ -45,30 +41,26 @@ class Retry(Exception):  # noqa: N818 - a decision of the handler, not a failure
 
     Args:
         reason: The reason, for the log and for a dead letter.
-        after: Seconds to wait, at most an hour; None waits as `retries` of the handler says. A longer wait is shortened
-            to an hour, and the worker warns.
+        after: Seconds to wait, at most an hour, and at most a week if the handler has `retry_topics`; None waits as
+            `retries` of the handler says. A longer wait is shortened, and the worker warns once.
 
     Raises:
         ConfigurationError: `after` is not a number of seconds, 0 or more.
     """
 
     reason: str = "the handler asked for a retry"  # of subclasses that do not call __init__, too
-    after_ms: int | None = None
-    shortened_from: float | None = None
+    after: float | None = None
 
     def __init__(self, reason: str = "the handler asked for a retry", *, after: float | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
-        if after is not None:
-            seconds = _checked_wait(after)
-            self.after_ms = round(1000 * min(seconds, LONGEST_RETRY_S))
-            self.shortened_from = seconds if seconds > LONGEST_RETRY_S else None
+        self.after = None if after is None else _checked_wait(after)
 
 
 def _checked_wait(after: object) -> float:
     # The negated comparison refuses NaN as well, for which every comparison is false.
     if isinstance(after, bool) or not isinstance(after, int | float) or not after >= 0:
-        raise ConfigurationError(f"Retry(after={after!r}): give seconds, 0 to {LONGEST_RETRY_S:.0f}, or None")
+        raise ConfigurationError(f"Retry(after={after!r}): give seconds, 0 or more, or None")
     return after
 
 

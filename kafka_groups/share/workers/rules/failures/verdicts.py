@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from kafka_groups.errors import ClosedError, ConfigurationError, IllegalStateError
 from kafka_groups.errors.texts import named, shown
-from kafka_groups.share.workers.rules.failures.backoffs import Backoff
+from kafka_groups.share.workers.rules.failures.backoffs import LONGEST_WAIT_IN_PROCESS_S, Backoff
 from kafka_groups.share.workers.rules.failures.signals import (
     AttemptTimeoutError,
     HandlerResultError,
@@ -97,12 +97,14 @@ class FailureRules:
         outages: Errors that are the sink's fault: they use no retry for an hour. `AttemptTimeoutError` is one only if
             it is named itself.
         exhausted: What happens to a record that failed too often, or whose value cannot be parsed.
+        longest_wait_s: The longest wait that the handler may ask for; a longer one is shortened.
     """
 
     retries: Backoff
     exhausted: OnError
     errors: Mapping[type[Exception], "OnError | Backoff"] = field(factory=lambda: MappingProxyType({}))
     outages: tuple[type[Exception], ...] = ()
+    longest_wait_s: float = LONGEST_WAIT_IN_PROCESS_S
 
     def judge(self, error: Exception) -> Again | Decision:
         """Return what to do with a record whose handler raised this error."""
@@ -111,7 +113,7 @@ class FailureRules:
         if isinstance(error, Reject):
             return Decision(OnError.DEAD_LETTER, shown(error.reason))
         if isinstance(error, Retry):
-            return Again(self.retries, error.after_ms)
+            return Again(self.retries, self._asked_ms(error))
         # The handler has not run, so a rule for its exceptions does not apply, even one for `ValueError`. The value
         # will not be readable the next time, either, so there is no retry.
         if isinstance(error, ParseError):
@@ -131,6 +133,9 @@ class FailureRules:
             return Again(self.retries)  # a mistake of the handler, such as batch.reject(10) of five, is no outage
         # Nobody has said anything about other errors, so they may mean that the sink is down.
         return Again(self.retries, is_counted=not self._is_outage(error), tells_of_sink=True)
+
+    def _asked_ms(self, error: Retry) -> int | None:
+        return None if error.after is None else round(1000 * min(error.after, self.longest_wait_s))
 
     def _rule_of(self, error: Exception) -> "OnError | Backoff | None":
         return next((self.errors[kind] for kind in type(error).__mro__ if kind in self.errors), None)

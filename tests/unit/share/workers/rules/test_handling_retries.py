@@ -152,7 +152,7 @@ def test_retry_waits_an_hour_at_most(after_s: float) -> None:
 
 @pytest.mark.parametrize("after", [-1, float("nan"), "60", True])
 def test_retry_refuses_other_waits(after: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"Retry\(after=.*\): give seconds, 0 to 3600, or None"):
+    with pytest.raises(ConfigurationError, match=r"Retry\(after=.*\): give seconds, 0 or more, or None"):
         Retry(after=after)
 
 
@@ -242,7 +242,7 @@ def test_waits_have_jitter_and_stay_in_bounds() -> None:
         {"first": -1},
         {"first": True},
         {"first": 40},
-        {"most": 3_601},
+        {"most": 604_801},
         {"times": -1},
         {"times": 1.5},
         {"times": 1_001},

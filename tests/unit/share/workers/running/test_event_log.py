@@ -226,11 +226,12 @@ def test_a_wait_of_more_than_an_hour_is_told_once(caplog: pytest.LogCaptureFixtu
     told = [text for text in texts(caplog) if "Retry(after=86400)" in text]
     assert len(told) == 1
     assert told[0].startswith("Retry(after=86400) for t-0@0 waits for 3600 s, the longest wait. ")
+    assert "To wait for more time, set retry_topics of the handler, raise Retry again" in told[0]
 
 
 MISTAKES: list[tuple[Callable[[Batch[int]], object], str]] = [
     (lambda batch: batch.reject(10), "ConfigurationError: index=10: the batch has the positions 0 to 0"),
-    (lambda batch: batch.retry(0, after=-1), "ConfigurationError: Retry(after=-1): give seconds, 0 to 3600, or None"),
+    (lambda batch: batch.retry(0, after=-1), "ConfigurationError: Retry(after=-1): give seconds, 0 or more, or None"),
     (lambda batch: batch.retry(0, KeyError), "ConfigurationError: error=KeyError is a class: give an error, as in "),  # type: ignore[arg-type]
     (lambda _: Worker("g", bootstrap_servers="x:1").stop(-1), "ConfigurationError: timeout=-1"),
 ]

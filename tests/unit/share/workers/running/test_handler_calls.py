@@ -9,18 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from kafka_groups.client.events import Events
 from kafka_groups.protocol.record_builder import BatchOptions, NewRecord, build_batch
 from kafka_groups.serdes import int64, nullable, string
-from kafka_groups.share import Attempt, Batch, ShareRecord, Worker, current_attempt
+from kafka_groups.serdes.serde import Serde
+from kafka_groups.share import Attempt, Batch, RecordOrigin, RetryTopics, ShareRecord, Worker, current_attempt
 from kafka_groups.share.delivery.decoding import Decoder
+from kafka_groups.share.delivery.records import copied_record, delivery_of
+from kafka_groups.share.workers.rules.dead_letter_headers import record_id
 from kafka_groups.share.workers.rules.failures.signals import (
     AttemptCancelledError,
     AttemptTimeoutError,
     HandlerResultError,
     ParseError,
 )
+from kafka_groups.share.workers.rules.retry_topics.retried_records import RetriedRecord
+from kafka_groups.share.workers.rules.retry_topics.retry_headers import RetryState
 from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord
 from kafka_groups.share.workers.running.handler_calls import CallContext, HandlerCalls
 from kafka_groups.share.workers.running.slots import Mailbox, TaskSlots, ThreadSlots
@@ -91,6 +97,59 @@ def test_the_record_has_the_parsed_value(worker: Worker) -> None:
 
     assert not calls(worker).in_thread(run_of((5).to_bytes(8, "big"))).failures
     assert seen == [(5, 5, b"k", (5).to_bytes(8, "big"))]
+
+
+def test_an_attempt_names_the_origins_of_its_records(worker: Worker) -> None:
+    seen: list[Attempt] = []
+    worker.handler("orders")(lambda value: seen.append(current_attempt()))
+    run = run_of(b"a", b"b")
+    assert not calls(worker).in_thread(run).failures
+    first, second = run.records
+    assert [attempt.origin for attempt in seen] == [RecordOrigin.of(first), RecordOrigin.of(second)]
+    assert seen[1].origin == RecordOrigin(second.topic, second.partition, 1, second.timestamp)
+
+
+class TopicSerde(Serde[str]):
+    """Values that say for which topic they were parsed."""
+
+    def deserializer(self, topic: str, *, is_key: bool) -> Any:
+        return lambda data, headers: f"{topic}: {data.decode()} {headers}"
+
+    def serializer(self, topic: str, *, is_key: bool) -> Any:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_a_retried_record_has_the_value_number_and_origin_of_the_first_one(worker: Worker, is_batch: bool) -> None:
+    seen: list[tuple[object, Attempt]] = []
+    topics = RetryTopics("orders.retry")
+    if is_batch:
+        declare: Any = worker.batch_handler(
+            "orders", value=TopicSerde("of-topics", True), retry_topics=topics, dead_letters="dead"
+        )
+        declare(lambda batch: seen.append((batch[0], current_attempt())))
+    else:
+        declare = worker.handler(
+            "orders", value=TopicSerde("of-topics", True), retry_topics=topics, dead_letters="dead", name="handle"
+        )
+        declare(lambda value: seen.append((value, current_attempt())))
+    state = RetryState(
+        group="g",
+        handler="handle",
+        origin=RecordOrigin("orders", 3, 1234, 17),
+        attempts=2,
+        retries=1,
+        first_failure_ms=18,
+        due_ms=19,
+    )
+    [plain] = records(b"a")
+    raw = copied_record(plain).raw
+    record: AnyRecord = RetriedRecord(evolve(raw, headers=[("own", b"1")]), delivery_of(plain), state)
+    run = InvokeHandler([record], [OpenRecord(record, record_id(record), 1, attempts=2)], is_batch=is_batch)
+    assert not calls(worker).in_thread(run).failures
+    [(value, attempt)] = seen
+    assert value == "orders: a [('own', b'1')]"
+    assert (attempt.number, attempt.origin, attempt.origins) == (3, state.origin, (state.origin,))
 
 
 def test_middleware_is_entered_around_each_attempt_the_first_outermost(worker: Worker) -> None:

@@ -1,0 +1,1 @@
+"""Checks of options of handlers that exclude, need or limit each other."""
