@@ -49,6 +49,7 @@ class OutgoingRequest:
         timeout_ms: How long to wait for the response.
         context: The manager's own data, to recognise the response.
         lane: The connection to use.
+        channel: Which of several connections of the lane: requests in one channel do not wait for those in another.
         newest_version: The newest version to use, if that is not the newest that both sides support.
         on_new_connection: Whether it does not wait for responses to requests that were sent before: these fail, and
             their connection is closed. Not in the data lane, where a session would end with it.
@@ -60,6 +61,7 @@ class OutgoingRequest:
     timeout_ms: int
     context: Any = None
     lane: Lane = Lane.CONTROL
+    channel: int = 0
     newest_version: int | None = None
     on_new_connection: bool = False
 

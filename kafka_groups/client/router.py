@@ -1,7 +1,8 @@
 """Routes requests to brokers, and opens connections as needed.
 
 Each broker has up to one connection for each lane, opened by the lane's first request. A broker may delay the response
-to a fetch while it waits for records, so heartbeats, lookups and Produce use connections of their own.
+to a fetch while it waits for records, so heartbeats, lookups and Produce use connections of their own. A lane has more
+than one connection if its requests name channels.
 """
 
 import asyncio
@@ -83,6 +84,7 @@ class _Link:
     host: str
     port: int
     lane: Lane
+    channel: int
     backoff: BackoffTimer
     has_answered: bool = False
     connection: ClientConnection | None = None
@@ -137,7 +139,7 @@ class Router:
         self._loop_clock = clock if isinstance(clock, LoopClock) else None
         self._rng = rng
         self._on_data_lost = on_data_lost
-        self._links: dict[tuple[str, int, Lane], _Link] = {}
+        self._links: dict[tuple[str, int, Lane, int], _Link] = {}
         self.rate_limited_log = RateLimitedLog(clock)
         self._closed = False
         self.reachability = Reachability(settings.reach_timeout_ms)
@@ -199,7 +201,7 @@ class Router:
         if request.node_id is None:
             return self._any_link(request.lane)
         node = self._nodes.get(request.node_id)
-        return None if node is None else self._link(node.host, node.port, request.lane)
+        return None if node is None else self._link(node.host, node.port, request.lane, request.channel)
 
     def _any_link(self, lane: Lane) -> _Link:
         """Return the connection that should answer first: the least loaded, else the shortest back-off."""
@@ -216,12 +218,12 @@ class Router:
         known = {(node.host, node.port) for node in self._nodes.values()}
         return sorted(known | set(self._settings.bootstrap))
 
-    def _link(self, host: str, port: int, lane: Lane) -> _Link:
-        link = self._links.get((host, port, lane))
+    def _link(self, host: str, port: int, lane: Lane, channel: int = 0) -> _Link:
+        link = self._links.get((host, port, lane, channel))
         if link is None:
             settings = self._settings
             backoff = BackoffTimer(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, self._rng)
-            link = self._links[host, port, lane] = _Link(host, port, lane, backoff)
+            link = self._links[host, port, lane, channel] = _Link(host, port, lane, channel, backoff)
         return link
 
     def _anew(self, link: _Link) -> _Link:
@@ -232,10 +234,10 @@ class Router:
         if link.connection is None:
             return link
         # Another object, as that of the old connection hears of its end later.
-        del self._links[link.host, link.port, link.lane]
+        del self._links[link.host, link.port, link.lane, link.channel]
         connection, link.connection = link.connection, None
         connection.abort(error)
-        return self._link(link.host, link.port, link.lane)
+        return self._link(link.host, link.port, link.lane, link.channel)
 
     # ------------------------------------------------------------------------------------ connecting
 

@@ -107,7 +107,7 @@ class EnginePlane(DataPlane):
             )
             self._transactions = TransactionalEngineWriter(client, counts.of, rng, transaction, settings, counts.update)
             self._writer = self._transactions
-        self.write = self._writer.write  # type: ignore[method-assign] # called for each record
+        self.write = self._writer.write  # type: ignore[assignment,method-assign] # called for each record; nobody needs its batch
         self.write_tracked = self._writer.write_tracked  # type: ignore[method-assign] # called for each change of a store
 
     @override

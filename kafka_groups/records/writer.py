@@ -22,7 +22,8 @@ from kafka_groups.records.producing.accumulator import AccumulatorSettings, Reco
 from kafka_groups.records.producing.cluster_topics import ProducerCluster
 from kafka_groups.records.producing.idempotent import IdempotentIdentity
 from kafka_groups.records.producing.identity import ProducerIdentity
-from kafka_groups.records.producing.produce import ProduceManager, ProduceSettings
+from kafka_groups.records.producing.produce import ProduceManager
+from kafka_groups.records.producing.produce_settings import ProduceSettings
 from kafka_groups.records.producing.producer_sensors import ProducerSensors
 from kafka_groups.records.producing.refusal_texts import not_writable
 from kafka_groups.types import TopicPartition

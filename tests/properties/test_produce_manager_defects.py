@@ -9,7 +9,7 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.records.batches.building import ProducerBatch
 from kafka_groups.records.producing import idempotent, sequences
 from kafka_groups.records.producing.partition_batches import PartitionBatches, SentBatch
-from kafka_groups.records.producing.produce import ProduceSettings
+from kafka_groups.records.producing.produce_settings import ProduceSettings
 from kafka_groups.records.producing.producer_ids import NO_PRODUCER, ProducerIdAndEpoch
 from kafka_groups.records.producing.refusals import Refusals
 from tests.support.planted_defects import Patch, Plant, by_name

@@ -57,11 +57,13 @@ class ProducerBatch:
         base_sequence: The number of its first record, or -1.
         plain_bytes: The bytes that it had without compression, once it was encoded.
         room_bytes: The bytes that are counted for it.
+        may_be_written: Whether an attempt to write it, or a batch that it is a part of, got no answer or one that
+            leaves it open.
     """
 
     __slots__ = (
-        "_builder", "_data", "_settings", "add", "base_sequence", "count", "epoch", "last_tracked", "opened_ms",
-        "origins", "partition", "plain_bytes", "producer_id", "room_bytes",
+        "_builder", "_data", "_settings", "add", "base_sequence", "count", "epoch", "last_tracked", "may_be_written",
+        "opened_ms", "origins", "partition", "plain_bytes", "producer_id", "room_bytes",
     )  # fmt: skip
 
     def __init__(self, partition: TopicPartition, max_bytes: int, settings: BatchSettings) -> None:
@@ -78,6 +80,7 @@ class ProducerBatch:
         self.base_sequence = _NO_SEQUENCE
         self.plain_bytes = 0
         self.room_bytes = 0
+        self.may_be_written = False
 
     def __repr__(self) -> str:
         return f"<ProducerBatch of {self.count} for {self.partition}, number {self.base_sequence}>"
@@ -86,6 +89,11 @@ class ProducerBatch:
     def data(self) -> bytes:
         """The bytes of `encode`; empty before it."""
         return self._data or b""
+
+    @property
+    def was_sent(self) -> bool:
+        """True if it was handed over to be sent."""
+        return self._data is not None
 
     @property
     def size_bytes(self) -> int:
@@ -154,7 +162,7 @@ class ProducerBatch:
 
     def _with(self, chosen: Iterable[tuple[int, DecodedRecord]]) -> "ProducerBatch":
         part = ProducerBatch(self.partition, _UNLIMITED_BYTES, self._settings)
-        part.opened_ms = self.opened_ms
+        part.opened_ms, part.may_be_written = self.opened_ms, self.may_be_written
         origins = dict(self.origins)
         for index, record in chosen:
             timestamp_ms = _NO_TIMESTAMP if record.timestamp is None else record.timestamp

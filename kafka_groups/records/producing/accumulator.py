@@ -31,6 +31,7 @@ class AccumulatorSettings:
         buffer_bytes: The most bytes of all batches, above which there is no room (`buffer.memory`).
         max_request_bytes: The most bytes of a record, and of a request (`max.request.size`).
         form: The form of batches.
+        limits_records: Whether `max_request_bytes` is a key that users may change, for errors.
     """
 
     batch_bytes: int = 131_072
@@ -38,6 +39,7 @@ class AccumulatorSettings:
     buffer_bytes: int = 33_554_432
     max_request_bytes: int = 1_048_576
     form: BatchSettings = BatchSettings()  # noqa: RUF009 - a frozen value
+    limits_records: bool = True
 
 
 @define
@@ -129,8 +131,10 @@ class RecordAccumulator:
         headers: Headers,
         partition: int | None,
         origin: object = None,
-    ) -> None:
+    ) -> ProducerBatch | None:
         """Add a record. None as partition: by the key, or any partition if there is no key.
+
+        Returns its batch; None if records are ignored.
 
         Raises:
             MessageTooLargeError: The record is larger than a request may be.
@@ -145,11 +149,12 @@ class RecordAccumulator:
             if begun is not None and origin is not None:
                 begun.origins.append((0, origin))
             self._tell()
-            return
+            return begun
         self.held_bytes += added.size
         if origin is not None:
             batch.origins.append((batch.count, origin))
         batch.count += 1
+        return batch
 
     def write_tracked(
         self,
@@ -222,7 +227,8 @@ class RecordAccumulator:
         if size_bytes > most:
             self._sensors.not_queued()
             topic = batch.partition.topic
-            raise too_large(f"A record for {topic} has {size_bytes:,} bytes, and a request at most {most:,}")
+            text = f"A record for {topic} has {size_bytes:,} bytes, and a request at most {most:,}"
+            raise too_large(text, limits_records=self._settings.limits_records)
 
     # --------------------------------------------------------------------------------------- partitions
 

@@ -14,7 +14,7 @@ from kafka_groups.errors import error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 
-__all__ = ["IN_DOUBT", "MISSING_TOPIC", "NEW_LEADER", "ProducerOutcome", "outcome_of"]
+__all__ = ["DENIED", "IN_DOUBT", "MISSING_TOPIC", "NEW_LEADER", "ProducerOutcome", "outcome_of"]
 
 
 class ProducerOutcome(enum.Enum):
@@ -46,6 +46,9 @@ MISSING_TOPIC: Final = frozenset({
     _E.UNKNOWN_TOPIC_OR_PARTITION, _E.UNKNOWN_TOPIC_ID, _E.INCONSISTENT_TOPIC_ID,
 })  # fmt: skip
 """The topic may have been deleted. These are retried, but not forever."""
+
+DENIED: Final = frozenset({_E.TOPIC_AUTHORIZATION_FAILED, _E.CLUSTER_AUTHORIZATION_FAILED})
+"""A right is missing, which somebody may grant while the producer waits."""
 
 NEW_LEADER: Final = MISSING_TOPIC | {
     _E.NOT_LEADER_OR_FOLLOWER, _E.FENCED_LEADER_EPOCH, _E.UNKNOWN_LEADER_EPOCH, _E.LEADER_NOT_AVAILABLE,

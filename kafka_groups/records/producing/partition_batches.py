@@ -192,6 +192,7 @@ class PartitionBatches:
         """Note that an attempt failed: the batch is sent again."""
         sent.is_in_flight = False
         sent.in_doubt |= in_doubt
+        sent.batch.may_be_written |= in_doubt
 
     def fail_out_of_order(self, sent: SentBatch) -> bool:
         """Note that the broker does not expect the numbers of a batch. Return whether it has forgotten some."""
@@ -219,6 +220,7 @@ class PartitionBatches:
             in_doubt: Whether it may still have been written.
         """
         self._note_uncertain_numbers(sent, in_doubt=in_doubt)
+        sent.batch.may_be_written |= in_doubt
         self.sent.remove(sent)
 
     def replace(self, sent: SentBatch, parts: Sequence[ProducerBatch]) -> None:

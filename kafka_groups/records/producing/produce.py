@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from uuid import UUID
 
-from attrs import frozen
-
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer, FailureDelay
 from kafka_groups.client.events import Area
-from kafka_groups.client.requests import NEVER_MS, ClientResponse, Lane, OutgoingRequest, PollResult
+from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import (
     KafkaGroupsError,
+    LeaderNotAvailableError,
     UnknownTopicOrPartitionError,
     UnsupportedVersionError,
 )
@@ -24,49 +23,38 @@ from kafka_groups.records.batches.building import ProducerBatch
 from kafka_groups.records.producing.accumulator import RecordAccumulator
 from kafka_groups.records.producing.cluster_topics import ProducerCluster
 from kafka_groups.records.producing.identity import ProducerIdentity
-from kafka_groups.records.producing.outcomes import IN_DOUBT, MISSING_TOPIC, NEW_LEADER, ProducerOutcome, outcome_of
+from kafka_groups.records.producing.known_logs import KnownLogs
+from kafka_groups.records.producing.outcomes import (
+    DENIED,
+    IN_DOUBT,
+    MISSING_TOPIC,
+    NEW_LEADER,
+    ProducerOutcome,
+    outcome_of,
+)
 from kafka_groups.records.producing.partition_batches import SentBatch
 from kafka_groups.records.producing.produce_requests import (
     FIRST_WITH_IDS,
     ProducedPartition,
     SentProduceRequest,
+    answer_about,
     answers_in,
     data_by_topic,
     produce_message,
 )
+from kafka_groups.records.producing.produce_settings import ProduceSettings
 from kafka_groups.records.producing.producer_ids import NO_PRODUCER
 from kafka_groups.records.producing.producer_sensors import ProducerSensors
 from kafka_groups.records.producing.refusal_texts import refusal_of, text_of_answer, too_large, unnamed, with_remedy
-from kafka_groups.records.producing.refusals import Refusals
+from kafka_groups.records.producing.refusals import BatchOutcomes, Refusals
 from kafka_groups.types import TopicPartition
 
-__all__ = ["ProduceManager", "ProduceSettings"]
+__all__ = ["ProduceManager"]
 
 _ELECTION_LOOKUPS = 4
 """The most questions about a leader without a warning."""
 _CREATION_MS = 1_000
 """The longest time that a topic may be missing without a warning, because a broker may be creating it."""
-
-
-@frozen
-class ProduceSettings:
-    """The settings of a `ProduceManager`.
-
-    Attributes:
-        request_timeout_ms: How long to wait for a response (`request.timeout.ms`).
-        max_request_bytes: The most bytes of a request with several batches (`max.request.size`).
-        max_in_flight: The most requests in flight to one broker, and batches of one partition, 1 to 5.
-        missing_topic_ms: How long a topic may be missing until its records are refused.
-        principal: Who is not allowed to do something, for messages.
-        lane: The connection to use.
-    """
-
-    request_timeout_ms: int = 30_000
-    max_request_bytes: int = 1_048_576
-    max_in_flight: int = 5
-    missing_topic_ms: int = 60_000
-    principal: str = "The client's user"
-    lane: Lane = Lane.PRODUCE
 
 
 class ProduceManager:
@@ -80,16 +68,15 @@ class ProduceManager:
         errors: Receives events, and errors that no retry will help.
         new_backoff: Returns a back-off for a partition.
         sensors: Receives counts and times.
+        outcomes: Hears of each batch that was written or refused, in place of `refusals`.
 
     Attributes:
         flush_requested: Whether batches are sent without waiting for more records.
         refusals: Records that were refused.
         confirmed: The number of records that were written.
-        written: For each partition with records of `write_tracked`, the offset after the last one that was confirmed.
-        replaced: The partitions whose topic was deleted and made again while they were written to, also by the producer
-            before `renew`.
-        unknown_ends: Partitions whose last tracked record was written at an offset that the broker does not know any
-            more. `written` lacks it until somebody looks where the log ends.
+        written: `KnownLogs.written`, and so on.
+        replaced: `KnownLogs.replaced`.
+        unknown_ends: `KnownLogs.unknown_ends`.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - the parts of a producer
@@ -101,6 +88,7 @@ class ProduceManager:
         errors: BackgroundErrors,
         new_backoff: Callable[[], BackoffTimer],
         sensors: ProducerSensors,
+        outcomes: BatchOutcomes | None = None,
     ) -> None:
         self._accumulator = accumulator
         self._identity = identity
@@ -111,10 +99,7 @@ class ProduceManager:
         self._sensors = sensors
         self._partitions: dict[TopicPartition, ProducedPartition] = {}
         self._active: dict[TopicPartition, ProducedPartition] = {}
-        # Those of partitions that are not written to now, so that `renew` does not hide that a topic was made again.
-        self._topic_ids: dict[TopicPartition, UUID] = {}
-        self._left: set[TopicPartition] = set()  # their task has ended, and no record was confirmed since
-        self._written_to: set[TopicPartition] = set()  # some record was confirmed, perhaps before `renew`
+        self._logs = logs = KnownLogs()
         self._is_by_name = False  # whether the request whose response is handled had names of topics
         self._in_flight: dict[int, int] = {}
         self._throttles: dict[int, FailureDelay] = {}
@@ -123,10 +108,9 @@ class ProduceManager:
         self._wait_ms = NEVER_MS
         self.flush_requested = False
         self.refusals = Refusals()
+        self._outcomes = outcomes or self.refusals
         self.confirmed = 0
-        self.written: dict[TopicPartition, int] = {}
-        self.replaced: set[TopicPartition] = set()
-        self.unknown_ends: set[TopicPartition] = set()
+        self.written, self.replaced, self.unknown_ends = logs.written, logs.replaced, logs.unknown_ends
 
     def __repr__(self) -> str:
         return f"<ProduceManager with {self.pending} records of {self._identity!r}>"
@@ -141,6 +125,11 @@ class ProduceManager:
     def is_flushed(self) -> bool:
         """True if every record has a final answer."""
         return not self._active and self._accumulator.is_empty
+
+    @property
+    def active(self) -> Iterable[ProducedPartition]:
+        """The partitions with batches that have no final answer."""
+        return self._active.values()
 
     # ----------------------------------------------------------------------------------------- sending
 
@@ -165,11 +154,13 @@ class ProduceManager:
             if batch.opened_ms is None:  # it was flushed before the first look
                 batch.opened_ms = now_ms
             found = self._partitions.get(batch.partition) or self._new_partition(batch.partition)
+            if batch.partition not in self._active:
+                found.begin(now_ms)
             found.batches.waiting.append(batch)
             self._active[batch.partition] = found
 
     def _new_partition(self, name: TopicPartition) -> ProducedPartition:
-        new = ProducedPartition(name, self._new_backoff(), self._new_backoff(), topic_id=self._topic_ids.get(name))
+        new = ProducedPartition(name, self._new_backoff(), self._new_backoff(), topic_id=self._logs.topic_id(name))
         self._partitions[name] = new
         self._cluster.want({known.topic for known in self._partitions})
         return new
@@ -268,7 +259,9 @@ class ProduceManager:
             self._cluster.refresh()
         # An election takes a moment. A broker that is away may take its partitions with it for long.
         if each.lookup.failures > _ELECTION_LOOKUPS and topic_id is not None:
-            self._warn(f"leader {each.name}", f"{each.name} has no leader, so its records wait. Are all brokers up?")
+            text = f"{each.name} has no leader, so its records wait. Are all brokers up?"
+            each.trouble = each.trouble or with_remedy(LeaderNotAvailableError(text))
+            self._warn(f"leader {each.name}", text)
         self._wait(each.lookup.remaining_ms(now_ms))
         return None
 
@@ -280,7 +273,7 @@ class ProduceManager:
     def _is_denied(self, each: ProducedPartition) -> bool:
         """Refuse the batches of a partition if metadata of its topic may not be read. Return whether it is so."""
         code = self._cluster.topics.error_of(each.name.topic)
-        outcome = outcome_of(ApiKey.PRODUCE, code, is_transactional=self._identity.is_transactional)
+        outcome = self._outcome_of(code)
         if outcome is not ProducerOutcome.REFUSE_BATCH or each.batches.is_in_flight:
             return False
         told = PartitionProduceResponse(index=each.name.partition, error_code=code, base_offset=-1)
@@ -294,8 +287,8 @@ class ProduceManager:
         self._note_topic(self._partitions.pop(each.name))
 
     def _note_topic(self, each: ProducedPartition) -> None:
-        if each.topic_id is not None and each.name not in self._left and not each.has_begun_anew:
-            self._topic_ids[each.name] = each.topic_id
+        if each.topic_id is not None and not each.has_begun_anew:
+            self._logs.note_topic(each.name, each.topic_id)
 
     def _has_moved(self, each: ProducedPartition, topic_id: UUID) -> bool:
         """Continue with another topic of the same name, unless answers from the old one may come. Return whether."""
@@ -324,13 +317,11 @@ class ProduceManager:
             self._refuse_all(each, with_remedy(UnknownTopicOrPartitionError(text)))
             return False
         each.batches.restart()
-        self._written_to.discard(each.name)
-        self._tell_made_again(each.name)
+        self._logs.begin_again(each.name)
+        self._warn_made_again(each.name)
         return True
 
-    def _tell_made_again(self, place: TopicPartition) -> None:
-        if place not in self._left:
-            self.replaced.add(place)
+    def _warn_made_again(self, place: TopicPartition) -> None:
         self._warn(
             f"made again {place}",
             f"Topic {place.topic} was deleted and created again while records were written to it. Records of"
@@ -343,12 +334,34 @@ class ProduceManager:
         waited_ms = now_ms - since_ms
         # A broker may not know yet of a topic that was just created.
         if waited_ms >= _CREATION_MS:
-            self._warn(f"missing {each.name}", f"{each.name} does not exist, so its records wait. Create the topic.")
-        if waited_ms < self._settings.missing_topic_ms or each.batches.is_in_flight:
+            text = f"{each.name} does not exist, so its records wait. Create the topic."
+            each.trouble = with_remedy(UnknownTopicOrPartitionError(text))
+            self._warn(f"missing {each.name}", text)
+        most_ms = self._settings.missing_topic_ms
+        if most_ms is None or waited_ms < most_ms or each.batches.is_in_flight:
             return False
         text = f"{each.name} has not existed for {waited_ms // 1000} s. Create the topic, or check its name."
         self._refuse_all(each, with_remedy(UnknownTopicOrPartitionError(text)))
         return True
+
+    # -------------------------------------------------------------------------------------- withdrawing
+
+    def withdraw(self, is_withdrawn: Callable[[object], bool], now_ms: int) -> None:
+        """Drop records that were never sent. They have no numbers yet, so this leaves no gap.
+
+        Args:
+            is_withdrawn: Tells by its origin whether a record is not wanted any more.
+            now_ms: The time.
+        """
+        self._accumulator.complete_all()
+        self._take_complete(now_ms)
+        for each in tuple(self._active.values()):
+            for batch in each.withdraw(is_withdrawn):
+                self._accumulator.release(batch)
+            for batch in each.batches.waiting:
+                self._accumulator.hold(batch)
+            if not each.batches:
+                self._active.pop(each.name)
 
     # ------------------------------------------------------------------------------------------ epochs
 
@@ -397,6 +410,7 @@ class ProduceManager:
         for each, batch in sent.entries:
             each.batches.fail(batch, in_doubt=True)
             each.hold_back(now_ms)
+            each.trouble = error if isinstance(error, KafkaGroupsError) else None
             self._sensors.retrying(batch.batch)
         self._cluster.refresh()
 
@@ -416,9 +430,9 @@ class ProduceManager:
     ) -> None:
         if self._is_stopped:
             return
-        outcome = outcome_of(ApiKey.PRODUCE, told.error_code, is_transactional=self._identity.is_transactional)
+        outcome = self._outcome_of(told.error_code)
         if outcome is ProducerOutcome.DONE:
-            self._confirmed(each, sent, told.base_offset)
+            self._confirmed(each, sent, told.base_offset, now_ms)
         elif outcome is ProducerOutcome.RETRY:
             self._failed(each, sent, told, endpoints, now_ms)
         elif outcome is ProducerOutcome.GAP:
@@ -431,29 +445,27 @@ class ProduceManager:
         if not each.batches:
             self._active.pop(each.name, None)
 
-    def _confirmed(self, each: ProducedPartition, sent: SentBatch, base_offset: int) -> None:
+    def _outcome_of(self, code: ErrorCode) -> ProducerOutcome:
+        if self._settings.holds_denied and code in DENIED:
+            return ProducerOutcome.RETRY
+        return outcome_of(ApiKey.PRODUCE, code, is_transactional=self._identity.is_transactional)
+
+    def _confirmed(self, each: ProducedPartition, sent: SentBatch, base_offset: int, now_ms: int) -> None:
         batch = sent.batch
         each.batches.confirm(sent)
         each.backoff.succeeded()
-        each.missing_since_ms = None
+        each.begin(now_ms)
         # Without ids in requests, a topic that was made again takes records as if nothing had happened. But nobody
         # writes the first record of a log in which this producer has written before.
-        if self._is_by_name and base_offset == 0 and each.name in self._written_to:
+        if self._is_by_name and self._logs.is_first_again(each.name, base_offset):
             each.has_begun_anew = True
             self._cluster.refresh()
-            self._tell_made_again(each.name)
-        self._written_to.add(each.name)
-        self._left.discard(each.name)
+            self._logs.tell_replaced(each.name)
+            self._warn_made_again(each.name)
+        self._logs.confirm(each.name, batch.last_tracked, base_offset)
         self._accumulator.release(batch)
         self.confirmed += batch.count
-        if batch.last_tracked < 0:
-            return
-        # A duplicate that the broker remembers only in part has no offset.
-        if base_offset < 0:
-            self.unknown_ends.add(each.name)
-        else:
-            self.written[each.name] = base_offset + batch.last_tracked + 1
-            self.unknown_ends.discard(each.name)
+        self._outcomes.confirmed(batch)
 
     def _failed(
         self,
@@ -474,8 +486,11 @@ class ProduceManager:
         each.hold_back(now_ms)
         if code in NEW_LEADER:
             self._cluster.refresh()
-        if code in MISSING_TOPIC and self._gives_up(each, now_ms):
-            return
+        if code in MISSING_TOPIC:
+            if self._gives_up(each, now_ms):
+                return
+        else:
+            each.trouble = refusal_of(told, each.name, self._settings.principal)
         # A leader that has moved is the usual cause of a first failure, and not worth a warning. Neither are markers of
         # the transaction before: each commit has to wait for them, and leaders that are away delay them.
         if each.backoff.failures > 1 and code is not ErrorCode.CONCURRENT_TRANSACTIONS:
@@ -515,7 +530,8 @@ class ProduceManager:
         batch = sent.batch
         if batch.count == 1:
             each.batches.refuse(sent, in_doubt=False)
-            self._refuse(batch, too_large(f"{each.name} takes no record of {batch.size_bytes:,} bytes"))
+            text = f"{each.name} takes no record of {batch.size_bytes:,} bytes"
+            self._refuse(batch, too_large(text, limits_records=self._settings.limits_records))
             return
         halves = batch.halves()
         self._sensors.divided()
@@ -529,14 +545,8 @@ class ProduceManager:
     def _refuse_some(self, each: ProducedPartition, sent: SentBatch, told: PartitionProduceResponse) -> None:
         batch = sent.batch
         for record in told.record_errors:
-            named = PartitionProduceResponse(
-                index=told.index,
-                error_code=told.error_code,
-                base_offset=-1,
-                error_message=record.batch_index_error_message or told.error_message,
-            )
-            error = refusal_of(named, each.name, self._settings.principal)
-            self.refusals.add(batch, error, {record.batch_index})
+            error = refusal_of(answer_about(told, record), each.name, self._settings.principal)
+            self._outcomes.refused(batch, error, {record.batch_index})
         self._sensors.refused(batch, len(told.record_errors))
         rest = batch.without({record.batch_index for record in told.record_errors})
         self._replace(each, sent, () if rest is None else (rest,))
@@ -548,7 +558,7 @@ class ProduceManager:
             self._accumulator.hold(part)
 
     def _refuse(self, batch: ProducerBatch, error: KafkaGroupsError) -> None:
-        self.refusals.add(batch, error)
+        self._outcomes.refused(batch, error)
         self._sensors.refused(batch, batch.count)
         self._accumulator.release(batch)
 
@@ -582,16 +592,11 @@ class ProduceManager:
 
     def forget_logs(self, partitions: Iterable[TopicPartition]) -> None:
         """Forget what was written to partitions. What happens to their topics before the next record is not told."""
-        for place in partitions:
-            self.written.pop(place, None)
-            self.replaced.discard(place)
-            self._topic_ids.pop(place, None)
-            self._left.add(place)
+        self._logs.forget(partitions)
 
     def renew(self) -> None:
         """Drop all records, and begin again. Give the identity another id or epoch, too: numbers begin with 0."""
         self.drop()
         self._is_stopped = self._accumulator.is_ignoring = False
         self.refusals.clear()
-        self.written.clear()
-        self.unknown_ends.clear()
+        self._logs.renew()

@@ -1,20 +1,24 @@
 """Produce requests: their batches and partitions, their messages, and the answers about each batch."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from uuid import UUID
 
 from attrs import define, field, frozen
 
 from kafka_groups.client.backoff import BackoffTimer
+from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.produce import (
     ALL_ACKS,
+    BatchIndexAndErrorMessage,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
+from kafka_groups.records.batches.building import ProducerBatch
 from kafka_groups.records.producing.partition_batches import PartitionBatches, SentBatch
 from kafka_groups.types import TopicIdPartition, TopicPartition
 
@@ -22,6 +26,7 @@ __all__ = [
     "FIRST_WITH_IDS",
     "ProducedPartition",
     "SentProduceRequest",
+    "answer_about",
     "answers_in",
     "data_by_topic",
     "produce_message",
@@ -44,6 +49,8 @@ class ProducedPartition:
         topic_id: The id of the topic that its numbers are for, or None before the first batch.
         missing_since_ms: Since when the topic may be missing, or None.
         has_begun_anew: Whether an answer has told that the topic was made again, before the metadata did.
+        waits_since_ms: Since when no batch was confirmed, or since when there are batches.
+        trouble: The last error since then, or None.
     """
 
     name: TopicPartition
@@ -53,6 +60,26 @@ class ProducedPartition:
     topic_id: UUID | None = None
     missing_since_ms: int | None = None
     has_begun_anew: bool = False
+    waits_since_ms: int = 0
+    trouble: KafkaGroupsError | None = None
+
+    def begin(self, now_ms: int) -> None:
+        """Note that a first batch waits, or that one was confirmed."""
+        self.waits_since_ms, self.missing_since_ms, self.trouble = now_ms, None, None
+
+    def withdraw(self, is_withdrawn: Callable[[object], bool]) -> Sequence[ProducerBatch]:
+        """Drop records that were never sent, by their origins. Returns the batches that had some of them."""
+        changed: list[ProducerBatch] = []
+        kept: deque[ProducerBatch] = deque()
+        for batch in self.batches.waiting:
+            indexes = {index for index, origin in batch.origins if is_withdrawn(origin)}
+            rest = batch.without(indexes) if indexes else batch
+            if indexes:
+                changed.append(batch)
+            if rest is not None:
+                kept.append(rest)
+        self.batches.waiting = kept
+        return changed
 
     def hold_back(self, now_ms: int) -> None:
         """Delay the next attempt. Several batches that fail together count as one failure."""
@@ -121,6 +148,12 @@ def answers_in(
         partition = each.name.partition
         told = found.get((each.topic_id, partition)) or found.get((each.name.topic, partition))
         yield each, batch, told or _no_answer(partition)
+
+
+def answer_about(told: PartitionProduceResponse, record: BatchIndexAndErrorMessage) -> PartitionProduceResponse:
+    """Return an answer about a batch as one about one of its records, which it names."""
+    text = record.batch_index_error_message or told.error_message
+    return PartitionProduceResponse(index=told.index, error_code=told.error_code, base_offset=-1, error_message=text)
 
 
 def _no_answer(partition: int) -> PartitionProduceResponse:

@@ -67,11 +67,13 @@ def with_remedy(error: E) -> E:
     return error
 
 
-def too_large(text: str) -> MessageTooLargeError:
+def too_large(text: str, *, limits_records: bool = True) -> MessageTooLargeError:
     """Return the error for a record that is too large, which says which keys allow larger ones.
 
     Args:
         text: What happened, as a sentence without its full stop.
+        limits_records: Whether the producer has a limit of its own.
     """
-    remedy = "Make records smaller, or allow larger ones: max.message.bytes of the topic, and max.request.size of the"
-    return with_remedy(MessageTooLargeError(sentences(text, f"{remedy} producer")))
+    own = ", and max.request.size of the producer" if limits_records else ""
+    remedy = f"Make records smaller, or allow larger ones: max.message.bytes of the topic{own}"
+    return with_remedy(MessageTooLargeError(sentences(text, remedy)))

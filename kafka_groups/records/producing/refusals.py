@@ -1,14 +1,25 @@
 """The records that brokers refuse, until the caller asks about them."""
 
 from collections.abc import Collection
+from typing import Protocol
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.records.batches.building import ProducerBatch
 from kafka_groups.records.interface import UnwrittenRecord
 
-__all__ = ["Refusals"]
+__all__ = ["BatchOutcomes", "Refusals"]
 
 _NO_TIMESTAMP = -1
+
+
+class BatchOutcomes(Protocol):
+    """Hears of the batches of a producer that have a final answer."""
+
+    def confirmed(self, batch: ProducerBatch) -> None:
+        """Note a batch that all in-sync replicas have."""
+
+    def refused(self, batch: ProducerBatch, error: KafkaGroupsError, indexes: Collection[int] | None = None) -> None:
+        """Note records of a batch that were refused; None as indexes: all of them."""
 
 
 class Refusals:
@@ -25,8 +36,11 @@ class Refusals:
         self.errors: list[KafkaGroupsError] = []
         self.unnamed = 0
 
-    def add(self, batch: ProducerBatch, error: KafkaGroupsError, indexes: Collection[int] | None = None) -> None:
-        """Note records of a batch; None as indexes: all of them."""
+    def confirmed(self, batch: ProducerBatch) -> None:
+        """Do nothing: only records that were refused are kept."""
+
+    def refused(self, batch: ProducerBatch, error: KafkaGroupsError, indexes: Collection[int] | None = None) -> None:
+        """Note records of a batch that were refused; None as indexes: all of them."""
         unnamed = 0
         for record, origin in batch.refused(indexes):
             if origin is None:

@@ -27,7 +27,8 @@ from kafka_groups.protocol.messages.produce import (
 from kafka_groups.records.producing.accumulator import AccumulatorSettings, RecordAccumulator
 from kafka_groups.records.producing.cluster_topics import ProducerCluster
 from kafka_groups.records.producing.idempotent import IdempotentIdentity
-from kafka_groups.records.producing.produce import ProduceManager, ProduceSettings
+from kafka_groups.records.producing.produce import ProduceManager
+from kafka_groups.records.producing.produce_settings import ProduceSettings
 from kafka_groups.records.producing.producer_sensors import ProducerSensors
 from kafka_groups.types import TopicIdPartition
 from tests.support.producing.partition_of_producers import NaivePartition, Taken

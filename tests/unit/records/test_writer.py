@@ -22,7 +22,7 @@ from kafka_groups.protocol.messages.produce import PartitionProduceResponse, Pro
 from kafka_groups.records.batches.building import BatchSettings
 from kafka_groups.records.partitioning import partition_of
 from kafka_groups.records.producing.accumulator import AccumulatorSettings
-from kafka_groups.records.producing.produce import ProduceSettings
+from kafka_groups.records.producing.produce_settings import ProduceSettings
 from kafka_groups.records.writer import EngineWriter, EngineWriterSettings, writer_settings
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import Headers, TopicPartition

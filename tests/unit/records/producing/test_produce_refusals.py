@@ -11,7 +11,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.records.producing.accumulator import AccumulatorSettings
-from kafka_groups.records.producing.produce import ProduceSettings
+from kafka_groups.records.producing.produce_settings import ProduceSettings
 from tests.support.producing.partition_of_producers import POISON
 from tests.support.producing.producer_world import TOPIC
 from tests.unit.records.producing.worlds import check, lingered, numbers, ready, refused, values

@@ -4,7 +4,7 @@ import pytest
 
 from kafka_groups.client.requests import NEVER_MS, Lane
 from kafka_groups.records.producing.accumulator import AccumulatorSettings
-from kafka_groups.records.producing.produce import ProduceSettings
+from kafka_groups.records.producing.produce_settings import ProduceSettings
 from tests.support.producing.producer_world import TOPIC, ProducerWorld
 from tests.unit.records.producing.worlds import SMALL, check, headers, lingered, numbers, ready, values
 

@@ -1,0 +1,1 @@
+"""Writes whose confirmation somebody waits for: rooms for their owners, and a producer for each topic."""
