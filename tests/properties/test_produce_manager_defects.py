@@ -132,14 +132,14 @@ def the_rest_of_a_refused_batch_is_forgotten(patch: Patch) -> None:
 
 
 def all_records_of_a_batch_are_refused(patch: Patch) -> None:
-    original = Refusals.add
+    original = Refusals.refused
 
-    def add(
+    def refused(
         self: Refusals, batch: ProducerBatch, error: KafkaGroupsError, indexes: Collection[int] | None = None
     ) -> None:
         original(self, batch, error, None if indexes is None else range(batch.count))
 
-    patch.setattr(Refusals, "add", add)
+    patch.setattr(Refusals, "refused", refused)
 
 
 def a_new_epoch_keeps_old_numbers(patch: Patch) -> None:
