@@ -3,7 +3,6 @@
 Run it with an ASGI server, next to a broker:
 
     kafka-groups broker --port 9092
-    kafka-groups groups configs invoices --set share.auto.offset.reset=earliest --bootstrap-servers localhost:9092
     uvicorn --app-dir examples --factory asgi_service:application
 
     curl -d '{"customer": "ann", "cents": 250}' localhost:8000/orders
@@ -54,7 +53,7 @@ class Shop:
     def __init__(self, bootstrap_servers: str) -> None:
         self._producer = Producer({"bootstrap.servers": bootstrap_servers, "enable.idempotence": True})
         self._invoices: Counter[str] = Counter()
-        self._worker = Worker("invoices", bootstrap_servers=bootstrap_servers)
+        self._worker = Worker("invoices", bootstrap_servers=bootstrap_servers, start="earliest")
         self._worker.handler("orders", value=ORDER)(self.invoice)
 
     async def invoice(self, order: Order) -> None:

@@ -1,7 +1,6 @@
 """The documentation's workers handle every order and stop at a signal."""
 
 import re
-import shlex
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +8,9 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from click.testing import CliRunner
 
-from kafka_groups.cli.main import main
 from kafka_groups.testing import EmbeddedCluster, KafkaProcess
-from tests.docs.blocks import ROOT, Program, programs, shell_lines
+from tests.docs.blocks import ROOT, Program, programs
 from tests.docs.running import ORDERS, PROMPT, ended, produce_orders, start
 from tests.support.kafka.real_kafka import unique
 
@@ -42,18 +39,10 @@ def cluster() -> Iterator[EmbeddedCluster]:
         yield cluster
 
 
-def setup_command() -> str:
-    """The command with which the README has its readers configure the group."""
-    text = (ROOT / "README.md").read_text()
-    (command,) = {line for line in shell_lines() if line in text and line.startswith("kafka-groups groups configs")}
-    return command
-
-
-def configure(command: str, bootstrap_servers: str) -> None:
-    program, *arguments = shlex.split(command.replace("localhost:9092", bootstrap_servers))
-    assert program == "kafka-groups"
-    done = CliRunner().invoke(main, arguments)
-    assert done.exit_code == 0, done.output
+def configure(program: Program, cluster: EmbeddedCluster) -> None:
+    """Have the group begin with the first record, if the program leaves that to the group."""
+    if "start=" not in program.code:
+        cluster.alter_group_configs(GROUP, {"share.auto.offset.reset": "earliest"})
 
 
 def test_there_are_workers_on_many_pages() -> None:
@@ -65,7 +54,7 @@ def test_there_are_workers_on_many_pages() -> None:
 def test_worker_handles_each_order_and_stops_at_a_signal(
     program: Program, cluster: EmbeddedCluster, tmp_path: Path
 ) -> None:
-    configure(setup_command(), cluster.bootstrap_servers)
+    configure(program, cluster)
     process = start(program, cluster.bootstrap_servers, tmp_path)
     try:
         cluster.group(GROUP).wait_until_accepted(ORDERS, timeout=60)
@@ -79,7 +68,6 @@ def test_worker_handles_each_order_and_stops_at_a_signal(
 
 @pytest.mark.slow
 def test_second_interrupt_is_not_needed(cluster: EmbeddedCluster, tmp_path: Path) -> None:
-    configure(setup_command(), cluster.bootstrap_servers)
     process = start(FIRST, cluster.bootstrap_servers, tmp_path)
     cluster.group(GROUP).wait_until_accepted(ORDERS, timeout=60)
     process.send_signal(signal.SIGINT)
@@ -89,7 +77,6 @@ def test_second_interrupt_is_not_needed(cluster: EmbeddedCluster, tmp_path: Path
 def test_first_example_handles_what_is_in_a_topic_of_a_real_kafka(real_kafka: KafkaProcess, tmp_path: Path) -> None:
     servers, topic, group = real_kafka.bootstrap_servers, unique(TOPIC), unique(GROUP)
     produce_orders(topic, servers)
-    configure(setup_command().replace(GROUP, group), servers)
     code = FIRST.code.replace(f'"{TOPIC}"', repr(topic)).replace(f'"{GROUP}"', repr(group))
     process = start(evolve(FIRST, code=code), servers, tmp_path)
     assert process.stdout is not None

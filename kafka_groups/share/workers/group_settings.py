@@ -8,6 +8,7 @@ from attrs import frozen
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.share.group import config_of
 from kafka_groups.share.workers.group_queries import asked
+from kafka_groups.share.workers.start_option import RESET
 
 __all__ = [
     "COPIES_RECORDS",
@@ -32,7 +33,6 @@ RECORD_LOCKS = "share.partition.max.record.locks"
 COPIES_RECORDS = "errors.deadletterqueue.copy.record.enable"
 RENEWS = "share.renew.acknowledge.enable"
 _LIMIT = "share.delivery.count.limit"
-_RESET = "share.auto.offset.reset"
 
 
 @frozen
@@ -61,7 +61,7 @@ class GroupSettings:
         limit, locks, renews = configs.get(_LIMIT), configs.get(RECORD_LOCKS), configs.get(RENEWS)
         return cls(
             delivery_limit=int(limit) if limit else None,
-            auto_offset_reset=configs.get(_RESET),
+            auto_offset_reset=configs.get(RESET),
             dead_letter_topic=configs.get(DEAD_LETTERS),
             record_locks=int(locks) if locks else None,
             renews=None if renews is None else renews == "true",
@@ -74,14 +74,15 @@ def group_settings(config: ShareConsumerConfig) -> GroupSettings:
     return GroupSettings.of(asked(config, lambda ask: config_of(ask, config.group_id)) or {})
 
 
-def start_note(settings: GroupSettings, group_id: str) -> Sequence[str]:
-    """Return a warning if a new group skips the existing records; else nothing."""
+def start_note(settings: GroupSettings, group_id: str, remedy: str = "") -> Sequence[str]:
+    """Return a warning if a new group skips the existing records; else nothing. It may name a remedy of the reader."""
     # Only `latest` skips records. If the value is unknown, a warning could be wrong.
     if settings.auto_offset_reset != "latest":
         return ()
     note = (
-        f"The share group {group_id} starts at the latest offset ({_RESET}=latest): it skips what was produced before"
-        f" it first read a partition. To get those records, set the group configuration {_RESET}=earliest."
+        f"The share group {group_id} starts at the latest offset ({RESET}=latest): it skips what was produced before"
+        f" it first read a partition. To get those records, {remedy and f'{remedy}, or '}set the group configuration"
+        f" {RESET}=earliest."
     )
     return (note,)
 

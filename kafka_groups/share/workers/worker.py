@@ -33,6 +33,7 @@ from kafka_groups.share.workers.options.retry_option import check_retries_of_oth
 from kafka_groups.share.workers.running.attempts import Middleware
 from kafka_groups.share.workers.running.own_threads import HandlerExecutor, in_own_thread
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
+from kafka_groups.share.workers.start_option import Start, checked_start
 from kafka_groups.share.workers.surroundings import (
     Lifespan,
     check_middleware,
@@ -94,6 +95,10 @@ class Worker:
         shutdown_timeout: How long records in hand may run on when the worker stops, in seconds. The rest is released.
         state_dir: A directory of this worker alone, in which it notes what it runs. If it is killed, its successor
             reads the notes, and runs those records alone. None for no notes.
+        start: Where the group begins in partitions that it has not read yet: "earliest", "latest", or a timedelta
+            before now. The worker sets the group's `share.auto.offset.reset` before its first member joins, and does
+            not start if the group has another value. That needs the rights DescribeConfigs and AlterConfigs on the
+            group. None leaves it to the group, which begins at the end of its topics by default.
         environment: Another network or clock, for tests.
         **keywords: Configuration keys by their Python names, such as `bootstrap_servers`.
 
@@ -111,6 +116,7 @@ class Worker:
         lifespan: Lifespan | None = None,
         shutdown_timeout: float = 25.0,
         state_dir: str | PathLike[str] | None = None,
+        start: Start | None = None,
         environment: "Environment | None" = None,
         **keywords: Unpack[WorkerKeywords],
     ) -> None:
@@ -123,6 +129,7 @@ class Worker:
             group_id=group_id,
             given=given,
             middleware=checked_middleware(middleware),
+            start=checked_start(start, group_id),
             environment=environment,
             shutdown_ms=self._shutdown_ms,
             state_dir=checked_state_dir(state_dir),
@@ -358,11 +365,20 @@ class Worker:
             supervisor = ChildSupervisor(_run_child, program, kept, self._telemetry, self._shutdown_ms)
             self._supervisor = supervisor
             try:
-                supervisor.run()
+                if self._begin_group(settings):
+                    supervisor.run()
             finally:
                 self._has_handled = supervisor.has_any_started
                 self._supervisor = None
                 supervisor.close()
+
+    def _begin_group(self, settings: RuntimeSettings) -> bool:
+        """Set where the group begins, if the worker says it. Returns False if a signal has ended the start."""
+        if settings.start is None:
+            return True  # the parent loads no client
+        from kafka_groups.share.workers.running.group_beginning import begin_group  # noqa: PLC0415 - as in `run`
+
+        return asyncio.run(begin_group(settings.start, settings, _SIGNALS))
 
     def _controls(self) -> "ChildControls":
         from kafka_groups.share.workers.processes.child import ChildControls  # noqa: PLC0415 - as in `run`
@@ -562,6 +578,7 @@ def _run_child(program: "ChildProgram", pipe: "Connection", memory: Any) -> None
         notes = RunningNotes(program.layout, memory)
         worker._settings = evolve(
             worker._settings,
+            sets_start=False,  # the parent has set it
             notes=lambda spec: notes.notes_for(program.part, spec.name),
             suspects=program.suspects,
             others=partial(notes.others, program.part),

@@ -30,6 +30,7 @@ Place = tuple[int, int]
 """Partition and offset."""
 
 BEFORE_PROCESSING = "before processing"
+_START = "share.auto.offset.reset"
 _PATIENCE_S = 60.0
 _LAST_OF_LOCKS_S = 2
 _NO_CONFIGS: Mapping[str, str] = MappingProxyType({})
@@ -129,6 +130,13 @@ class WorkerBroker:
         group_id = unique("group")
         self._ask(self._cluster.coordinator_of(group_id))
         self.alter_group(group_id, {**self._group_defaults, **configs})
+        return group_id
+
+    def fresh_group(self) -> str:
+        """Return the id of a new group that has no start of its own."""
+        group_id = unique("group")
+        self._ask(self._cluster.coordinator_of(group_id))
+        self.alter_group(group_id, {name: value for name, value in self._group_defaults.items() if name != _START})
         return group_id
 
     def alter_group(self, group_id: str, configs: Mapping[str, str]) -> None:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.share.workers.group_start import check_group_start
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.running.preflight import preflight
-from kafka_groups.share.workers.running.runtime import handling_rules, worker_consumer
+from kafka_groups.share.workers.running.runtime import connection_of, handling_rules, worker_consumer
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 
 __all__ = ["HandlerCheck", "check_handlers"]
@@ -36,19 +37,31 @@ class HandlerCheck:
 
 
 async def check_handlers(settings: RuntimeSettings, specs: Sequence[HandlerSpec]) -> list[HandlerCheck]:
-    """Check all handlers of a worker. Joins no group and fetches nothing."""
-    return [await _checked(settings, spec) for spec in specs]
+    """Check all handlers of a worker. Joins no group, fetches nothing and sets no configuration."""
+    begins = await _checked_start(settings)
+    return [await _checked(settings, spec, begins) for spec in specs]
 
 
-async def _checked(settings: RuntimeSettings, spec: HandlerSpec) -> HandlerCheck:
+async def _checked_start(settings: RuntimeSettings) -> Sequence[str]:
+    """Return what keeps the group from beginning where the worker says; else nothing."""
+    if settings.start is None:
+        return ()
+    try:
+        await check_group_start(settings.start, *connection_of(settings))
+    except KafkaGroupsError as error:
+        return (str(error),)
+    return ()
+
+
+async def _checked(settings: RuntimeSettings, spec: HandlerSpec, begins: Sequence[str]) -> HandlerCheck:
     consumer = worker_consumer(settings)
     try:
-        group = await preflight(consumer, settings.group_id, spec)
+        group = await preflight(consumer, settings.group_id, spec, has_start=settings.start is not None)
         handling_rules(spec, group)
     except KafkaGroupsError as error:
         text = str(error).removeprefix(f"handler {spec.name}: ")
-        return HandlerCheck(spec.name, spec.topics, [text])
+        return HandlerCheck(spec.name, spec.topics, list(dict.fromkeys([*begins, text])))
     finally:
         await consumer.close()
     missing = [f"The topic {topic} does not exist. Create it." for topic in group.missing]
-    return HandlerCheck(spec.name, spec.topics, missing, group.notes)
+    return HandlerCheck(spec.name, spec.topics, [*begins, *missing], group.notes)

@@ -50,8 +50,16 @@ class HandlerGroup:
     notes: Sequence[str] = ()
 
 
-async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> HandlerGroup:
+async def preflight(
+    consumer: AnyConsumer, group_id: str, spec: HandlerSpec, *, has_start: bool = False
+) -> HandlerGroup:
     """Ask the brokers for the group's settings and for the topics of a handler. Logs what needs attention.
+
+    Args:
+        consumer: The consumer of the handler, which has not joined the group.
+        group_id: The share group.
+        spec: The handler.
+        has_start: Whether the worker declares where the group begins, so that it skips nothing by mistake.
 
     Raises:
         ConfigurationError: The topic for dead letters does not exist, or the group has one of its own as well.
@@ -69,7 +77,8 @@ async def preflight(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -> 
             f"handler {spec.name}: the topic dead_letters={spec.dead_letters!r} does not exist. Create it"
         )
     missing = [topic for topic in spec.topics if await _is_missing(consumer, topic)]
-    notes = [*unreadable, *_notes(settings, group_id, spec), *await _order_note(consumer, group_id, spec)]
+    begins = () if has_start else start_note(settings, group_id, 'declare Worker(..., start="earliest")')
+    notes = [*unreadable, *_notes(settings, group_id, spec), *begins, *await _order_note(consumer, group_id, spec)]
     for note in (*(f"The topic {topic} does not exist. The worker waits for it." for topic in missing), *notes):
         _LOG.warning("Handler %s: %s", spec.name, note)
     limit = settings.delivery_limit or DEFAULT_DELIVERY_LIMIT
@@ -153,7 +162,7 @@ async def _is_missing(consumer: AnyConsumer, topic: str) -> bool:
 
 
 def _notes(settings: GroupSettings, group_id: str, spec: HandlerSpec) -> list[str]:
-    notes = [*start_note(settings, group_id)]
+    notes: list[str] = []
     if settings.renews is False:
         notes.append(
             f"The share group {group_id} cannot renew locks ({RENEWS}=false): records that wait for a retry are"

@@ -8,12 +8,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from attrs import define
 
 from kafka_groups.client.assembly import Environment
-from kafka_groups.config.clients.share import share_consumer_config
+from kafka_groups.config.clients.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
 from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.workers.group_start import set_group_start
 from kafka_groups.share.workers.handlers import HandlerSpec, record_key
 from kafka_groups.share.workers.health import HAS_STOPPED, Health, stopped_health
 from kafka_groups.share.workers.rules.dead_letter_headers import record_id
@@ -33,7 +34,7 @@ from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, TaskSlots, ThreadSlots
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
-__all__ = ["WorkerConsumer", "WorkerRuntime", "handling_rules", "worker_consumer"]
+__all__ = ["WorkerConsumer", "WorkerRuntime", "connection_of", "handling_rules", "worker_consumer"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
 cut_tracebacks(_LOG)
@@ -104,9 +105,14 @@ def worker_consumer(settings: RuntimeSettings) -> WorkerConsumer:
     return AsyncKafkaShareConsumer({**settings.given, **owned}, environment=settings.environment or Environment())
 
 
+def connection_of(settings: RuntimeSettings) -> tuple[ShareConsumerConfig, Environment]:
+    """Return what a client of its own needs, for questions that no consumer of a handler can ask."""
+    return share_consumer_config(settings.given, group_id=settings.group_id), settings.environment or Environment()
+
+
 def _poll_at_least_ms(settings: RuntimeSettings) -> int:
     """Return the longest time without a poll: well within `max.poll.interval.ms`."""
-    config = share_consumer_config(settings.given, group_id=settings.group_id)
+    config, _ = connection_of(settings)
     # A third leaves time for two more polls if one fails.
     return min(POLL_AT_LEAST_MS, config.max_poll_interval_ms // 3)
 
@@ -149,12 +155,15 @@ class WorkerRuntime:
         """Look at the group and its topics, then start all handlers.
 
         Raises:
-            ConfigurationError: A topic for dead letters does not exist, or the handler's rules do not fit the group.
+            ConfigurationError: A topic for dead letters does not exist, the handler's rules do not fit the group, or
+                the group has another start.
             KafkaGroupsError: The brokers cannot be reached.
         """
         try:
             for spec in self._specs:
                 self._running.append(await self._prepared(spec))
+            if self._settings.start is not None and self._settings.sets_start:
+                await set_group_start(self._settings.start, *connection_of(self._settings))
         except BaseException:
             # A start may also end by a cancellation, when a signal comes. The consumers that exist already are closed
             # all the same, so everything is caught, and raised again.
@@ -169,7 +178,7 @@ class WorkerRuntime:
         consumer = worker_consumer(settings)
         try:
             with hooks_of(consumer).group.logging_warnings():  # without them a start without brokers is silent
-                group = await preflight(consumer, settings.group_id, spec)
+                group = await preflight(consumer, settings.group_id, spec, has_start=settings.start is not None)
             rules = handling_rules(spec, group)
         except BaseException:
             # The consumer is not in `_running` yet, so nobody else would close it. Cancellations are included, as in

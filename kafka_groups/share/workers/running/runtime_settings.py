@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.running.attempts import Middleware
+from kafka_groups.share.workers.start_option import GroupStart
 
 if TYPE_CHECKING:
     from kafka_groups.client.assembly import Environment
@@ -28,6 +29,8 @@ class RuntimeSettings:
         group_id: The share group.
         given: Keys of the consumers, as the user gave them.
         middleware: Around each attempt, the first outermost.
+        start: Where the group begins; None leaves it to the group.
+        sets_start: Whether this process sets that. A worker process leaves it to its parent.
         environment: Network, clock and randomness; None for the real ones.
         shutdown_ms: How long records in hand may run on when the worker stops.
         letters: Makes the writer of dead letters for a topic; None for a producer.
@@ -42,6 +45,8 @@ class RuntimeSettings:
     group_id: str
     given: Mapping[str, object] = field(repr=False)
     middleware: Sequence[Middleware] = ()
+    start: GroupStart | None = None
+    sets_start: bool = True
     environment: "Environment | None" = None
     shutdown_ms: int = 25_000
     letters: "Callable[[str], DeadLetterWriting] | None" = None

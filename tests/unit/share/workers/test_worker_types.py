@@ -15,6 +15,7 @@ HEAD = """
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from kafka_groups import (
     Attempt, AttemptTimeoutError, Backoff, Batch, OnError, Reject, Retry, ShareRecord, Worker, current_attempt, serdes,
@@ -68,6 +69,9 @@ def raw(value: bytes) -> None: ...
 def null(value: str | None) -> int:
     return 5
 
+Worker("g", bootstrap_servers="x", start="earliest")
+Worker("g", bootstrap_servers="x", start=timedelta(hours=1))
+
 invoice(Order(5.0))
 worker.run()
 """
@@ -91,6 +95,9 @@ WRONG = (
     "worker.handler('a', value=serdes.nullable(serdes.string))(lambda_str)\ndef lambda_str(value: str) -> None: ...",
     "Worker('g', bootstrap_servers='x', auto_renew=True)",
     "Worker('g', bootstrap_servers='x', max_poll_records=5)",
+    "Worker('g', bootstrap_servers='x', start='first')",
+    "Worker('g', bootstrap_servers='x', start=3600)",
+    "Worker('g', bootstrap_servers='x', start=datetime(2026, 1, 31))",
 )
 
 
