@@ -29,19 +29,18 @@ if TYPE_CHECKING:
     from kafka_groups.testing.simulation.streams.simulated_application import StreamsSimulation, simulate_streams
     from kafka_groups.testing.simulation.world import SimulatedWorld
     from kafka_groups.testing.worker_driver import (
-        CapturedDeadLetter,
         DeliveryState,
         Outcome,
         RawValue,
         WorkerDelivery,
         WorkerTestDriver,
         WorkerTestError,
+        WrittenRecord,
     )
 
 __all__ = [
     "FAST_SETTINGS",
     "BrokerSecurity",
-    "CapturedDeadLetter",
     "CleanedLog",
     "DeliveryState",
     "EmbeddedCluster",
@@ -68,6 +67,7 @@ __all__ = [
     "WorkerDelivery",
     "WorkerTestDriver",
     "WorkerTestError",
+    "WrittenRecord",
     "simulate",
     "simulate_streams",
 ]
@@ -75,7 +75,7 @@ __all__ = [
 _MODULES = MappingProxyType({
     "FAST_SETTINGS": "fast_settings",
     "BrokerSecurity": ".broker.security",
-    "CapturedDeadLetter": "worker_driver",
+    "WrittenRecord": "worker_driver",
     "CleanedLog": ".broker.runtime.log_cleaner",
     "DeliveryState": "worker_driver",
     "EmbeddedCluster": ".broker.cluster",

@@ -39,8 +39,8 @@ class DeliveryState(enum.Enum):
     WAITING = "waiting"
     """An attempt failed, and the next one is due later."""
 
-    COPYING = "copying"
-    """Its dead letter is not written."""
+    WRITING = "writing"
+    """Its dead letter, or another record that is written for it, is not confirmed."""
 
     SETTLED = "settled"
     """It has an outcome."""

@@ -13,11 +13,12 @@ from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.rules.failures.signals import ParseError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.process_gate import ProcessGate
-from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, InvokeHandler, OpenRecord, WriteDeadLetter
+from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, InvokeHandler, OpenRecord, WriteRecords
 from kafka_groups.share.workers.rules.window import WARN_AT
-from kafka_groups.share.workers.running.dead_letter_writers import PendingDeadLetter
 from kafka_groups.share.workers.running.handler_calls import CallContext, HandlerCalls
 from kafka_groups.share.workers.running.handler_report import HandlerReport
+from kafka_groups.share.workers.running.handler_writes import HandlerWrites
+from kafka_groups.share.workers.running.operations import OperationTimes
 from kafka_groups.share.workers.running.preflight import HandlerGroup
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.share.workers.running.run_watch import RunWatch
@@ -25,9 +26,9 @@ from kafka_groups.share.workers.running.runtime import handling_rules
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, TaskSlots
 from kafka_groups.telemetry.workers import NoSensors
-from kafka_groups.testing.worker_driver.captured_dead_letters import CapturedDeadLetters
 from kafka_groups.testing.worker_driver.deliveries import DeliveryProgress, DeliveryState, Outcome, WorkerDelivery
 from kafka_groups.testing.worker_driver.handler_loop import HandlerLoop, WorkerTestError
+from kafka_groups.testing.worker_driver.written_records import WrittenRecords
 from kafka_groups.types import AcknowledgeType, ConsumerState
 
 __all__ = ["DrivenHandler", "DriverStage", "InlineSlots"]
@@ -58,7 +59,7 @@ class DriverStage:
         clock: Virtual time.
         loop: The loop of asynchronous handlers.
         rng: For the jitter of waits.
-        letters: The topics for dead letters.
+        written: The topics that handlers write to.
         gate: What the handlers of a process share.
     """
 
@@ -67,7 +68,7 @@ class DriverStage:
     clock: Clock
     loop: HandlerLoop
     rng: random.Random
-    letters: CapturedDeadLetters
+    written: WrittenRecords
     gate: ProcessGate
 
 
@@ -118,14 +119,14 @@ class DrivenHandler:
     def __init__(self, spec: HandlerSpec, stage: DriverStage) -> None:
         self.spec = spec
         self._stage = stage
-        rules = handling_rules(spec, stage.group)
+        rules = handling_rules(spec, stage.settings.group_id, stage.group)
         self.handling: RecordHandling[AnyRecord] = RecordHandling(rules, stage.rng, stage.gate)
         self._mailbox = Mailbox(stage.loop, _wake_nobody)
         self._slots = self._made_slots()
         self._report = HandlerReport(spec, NoSensors(), RateLimitedLog(stage.clock), stage.group)
         self._watch = RunWatch(spec, self._slots, self._report)
-        topic, group_id = spec.dead_letters, stage.settings.group_id
-        self._dead_letters = None if topic is None else stage.letters.writer(topic, group_id)
+        times = OperationTimes(stage.settings.group_id, stage.loop.time)
+        self._writes = HandlerWrites(spec.name, self.handling.writing, stage.written, self._report, times)
         self._progress: dict[RecordInHand, DeliveryProgress] = {}
         self._runs_left = 0
 
@@ -177,19 +178,17 @@ class DrivenHandler:
 
     def step(self, now_ms: int) -> bool:
         """Do everything that the rules ask for now. Returns False if there was nothing to do."""
-        has_worked = self._take_results(now_ms)
-        copies: list[WriteDeadLetter[AnyRecord]] = []
+        has_worked = self._take_results(now_ms) | self._writes.take_outcomes(now_ms)
         while (step := self.handling.next(now_ms)) is not None:
             has_worked = True
             if isinstance(step, AcknowledgeRecords):
                 self._settle(step)
-            elif isinstance(step, WriteDeadLetter):
-                copies.append(step)
+            elif isinstance(step, WriteRecords):
+                self._writes.write(step)
             else:
                 self._start(step)
                 self._take_results(now_ms)
-        if copies:
-            self._write(copies, now_ms)
+        self._writes.withdraw(now_ms)
         return has_worked
 
     def _start(self, run: InvokeHandler[AnyRecord]) -> None:
@@ -210,7 +209,7 @@ class DrivenHandler:
             self._watch.ended(result.run)
             self._report.ran(result, self._stage.clock.wall_ms())
             self._note_errors(result)
-            self.handling.runs.ran(result.run, result.failures, now_ms, failed=result.failed)
+            self.handling.runs.ran(result.run, result.failures, now_ms, failed=result.failed, outputs=result.outputs)
         return has_taken
 
     def _note_errors(self, result: RunResult) -> None:
@@ -235,16 +234,7 @@ class DrivenHandler:
             return
         if is_rejected or record.delivery_count >= group.delivery_limit:
             reason = "rejected" if is_rejected else "delivery limit reached"
-            self._stage.letters.broker_copies(group.dead_letter_topic, record, settings.group_id, reason)
-
-    def _write(self, copies: Sequence[WriteDeadLetter[AnyRecord]], now_ms: int) -> None:
-        opened = [copy.opened for copy in copies]
-        letters = [PendingDeadLetter(each.record, each.reason, each.failed_copies > 0) for each in opened]
-        assert self._dead_letters is not None  # noqa: S101 - the rules copy only if there is a topic
-        error = self._stage.loop.complete(self._dead_letters.write(letters), "the writer of dead letters")
-        for copy in copies:
-            self.handling.copying.copied(copy, error, now_ms)
-        self._report.copied(opened, error)
+            self._stage.written.broker_copies(group.dead_letter_topic, record, settings.group_id, reason)
 
     # --------------------------------------------------------------------------------------------- time
 
@@ -295,8 +285,8 @@ class DrivenHandler:
             return DeliveryState.RUNNING
         if self._waiting(key) is not None:
             return DeliveryState.WAITING
-        if any(_key_of(opened.record) == key for opened in self.handling.copying):
-            return DeliveryState.COPYING
+        if any(_key_of(opened.record) == key for opened in self.handling.writing):
+            return DeliveryState.WRITING
         return DeliveryState.HELD
 
     def next_attempt_in(self, record: AnyRecord) -> float | None:

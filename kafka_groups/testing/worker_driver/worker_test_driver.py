@@ -19,7 +19,6 @@ from kafka_groups.share.workers.rules.process_gate import ProcessGate
 from kafka_groups.share.workers.running.preflight import HandlerGroup, check_group_dead_letters
 from kafka_groups.share.workers.worker import Worker, parts_of
 from kafka_groups.testing.clock import VirtualClock
-from kafka_groups.testing.worker_driver.captured_dead_letters import CapturedDeadLetter, CapturedDeadLetters
 from kafka_groups.testing.worker_driver.deliveries import Outcome, WorkerDelivery
 from kafka_groups.testing.worker_driver.handler import DrivenHandler, DriverStage
 from kafka_groups.testing.worker_driver.handler_loop import HandlerLoop
@@ -33,6 +32,7 @@ from kafka_groups.testing.worker_driver.records import (
     delivered,
 )
 from kafka_groups.testing.worker_driver.turning import WorkerTurns
+from kafka_groups.testing.worker_driver.written_records import WrittenRecord, WrittenRecords
 
 __all__ = ["WorkerTestDriver"]
 
@@ -100,7 +100,7 @@ class WorkerTestDriver:
         self._worker = worker
         self._group = HandlerGroup(delivery_limit, record_locks, group_dead_letters)
         self._rng = _EvenRandom() if seed is None else random.Random(seed)
-        self._dead_letters = CapturedDeadLetters()
+        self._written = WrittenRecords()
         self._log = RecordLog()
         self._stage: DriverStage | None = None
         self._exit_stack = AsyncExitStack()
@@ -138,7 +138,7 @@ class WorkerTestDriver:
             clock=VirtualClock(loop),
             loop=loop,
             rng=self._rng,
-            letters=self._dead_letters,
+            written=self._written,
             gate=ProcessGate(),
         )
 
@@ -147,7 +147,7 @@ class WorkerTestDriver:
             self._handlers.update(dict.fromkeys(spec.topics, DrivenHandler(spec, stage)))
         for topic in (*(spec.dead_letters for spec in self._parts.handlers), self._group.dead_letter_topic):
             if topic is not None:
-                self._dead_letters.add_topic(topic)
+                self._written.add_topic(topic)
         turns = WorkerTurns(self._each_handler, stage.loop, stage.clock)
         stage.loop.complete(enter_lifespan(self._exit_stack, self._parts.lifespan), "the worker's lifespan")
         turns.raise_refused()
@@ -359,9 +359,9 @@ class WorkerTestDriver:
         if not self._running.is_turning:
             self._running.turn()
 
-    # ------------------------------------------------------------------------------------------- letters
+    # ------------------------------------------------------------------------------------------- writes
 
-    def dead_letters(self, topic: str) -> list[CapturedDeadLetter]:
+    def dead_letters(self, topic: str) -> list[WrittenRecord]:
         """Return the dead letters in a topic, oldest first.
 
         The copies in the group's own topic always have key and value here; brokers leave them out, unless the group has
@@ -374,20 +374,45 @@ class WorkerTestDriver:
             ConfigurationError: It is neither.
         """
         _ = self._running
-        if topic not in self._dead_letters.topics:
+        if topic not in self._written.topics:
             raise ConfigurationError(
                 f"topic={topic!r}: no handler of {self._worker!r} writes dead letters to it. Topics for dead letters:"
-                f" {_listed(self._dead_letters.topics)}"
+                f" {_listed(self._written.topics)}"
             )
-        return self._dead_letters.of(topic)
+        return self._written.of(topic)
 
-    def fail_dead_letters(self) -> None:
-        """Make the writes of dead letters fail from now on. Their records are held, and not rejected."""
-        self._dead_letters.is_failing = True
+    def fail_writes(self, topic: str) -> None:
+        """Let a topic take no records from now on, as if it did not exist. Records in hand wait for it.
 
-    def restore_dead_letters(self) -> None:
-        """Let the writes of dead letters succeed again. The worker tries again when its wait is over."""
-        self._dead_letters.is_failing = False
+        Args:
+            topic: A topic that a handler writes to.
+
+        Raises:
+            ConfigurationError: No handler writes to it.
+        """
+        self._check_written(topic)
+        self._written.fail(topic)
+
+    def restore_writes(self, topic: str) -> None:
+        """Let a topic take records again. Those that have waited are written at once.
+
+        Args:
+            topic: A topic that a handler writes to.
+
+        Raises:
+            ConfigurationError: No handler writes to it.
+        """
+        self._check_written(topic)
+        self._written.restore(topic)
+        if not self._running.is_turning:
+            self._running.turn()
+
+    def _check_written(self, topic: str) -> None:
+        _ = self._running
+        if topic not in self._written.topics:
+            raise ConfigurationError(
+                f"topic={topic!r}: no handler of {self._worker!r} writes to it. Topics: {_listed(self._written.topics)}"
+            )
 
     # ---------------------------------------------------------------------------------------------- time
 

@@ -1,18 +1,19 @@
 """The topic for dead letters: a writer that fails at times, and a book of what it wrote."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from attrs import define, field
 
 from kafka_groups.errors import DeliveryFailedError
+from kafka_groups.records.record_to_write import RecordToWrite
 from kafka_groups.share.workers.rules.dead_letter_headers import LAST_DELIVERIES
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.testing.simulation.checks.ledger import shown
 from kafka_groups.types import Header, RecordId, TopicIdPartition
 from tests.simulation.workers.lifetime import WorkerLifetime
 
-__all__ = ["DeadLetterLog", "UnreliableDeadLetterProducer"]
+__all__ = ["DeadLetterLog", "ProducersOfTopics", "UnreliableDeadLetterProducer", "is_early_copy"]
 
 _PLACE = "__dlq.errors.{}"
 _DUPLICATE = "__dlq.errors.possible.duplicate"
@@ -119,6 +120,33 @@ class UnreliableDeadLetterProducer:
         texts = _texts(headers)
         partition = self.partition_of(self.lifetime.plan.topic, int(texts[_PLACE.format("partition")]))
         return partition, int(texts[_PLACE.format("offset")])
+
+
+@define(eq=False)
+class ProducersOfTopics:
+    """Writes letters to the producer of their topic.
+
+    Attributes:
+        producers: The producers.
+    """
+
+    producers: Mapping[str, UnreliableDeadLetterProducer]
+    _topic: str = ""
+
+    def produce(self, topic: str, *, key: bytes | None, value: bytes | None, headers: list[Header]) -> None:
+        """Queue a letter."""
+        self._topic = topic
+        self.producers[topic].produce(topic, key=key, value=value, headers=headers)
+
+    def flush(self, timeout_s: float) -> None:
+        """Write what is queued, or fail. All of it is for one topic."""
+        self.producers[self._topic].flush(timeout_s)
+
+
+def is_early_copy(letter: RecordToWrite) -> bool:
+    """Return whether a letter is the first copy of a record that may be on its last delivery."""
+    texts = _texts(list(letter.headers))
+    return texts[_PLACE.format("message")] == "before processing" and _DUPLICATE not in texts
 
 
 def _texts(headers: list[Header]) -> dict[str, str]:

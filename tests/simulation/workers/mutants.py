@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from kafka_groups.share.workers.rules.dead_letter_copies import DeadLetterCopies
 from kafka_groups.share.workers.rules.dead_letter_headers import CopiedRecords
 from kafka_groups.share.workers.rules.failures import breaker
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
@@ -15,6 +14,7 @@ from kafka_groups.share.workers.rules.lost import LostRecords
 from kafka_groups.share.workers.rules.outcomes import AttemptOutcomes
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.process_gate import ProcessGate
+from kafka_groups.share.workers.rules.record_writes import RecordWrites
 from kafka_groups.share.workers.rules.runs import RunningRecords
 from kafka_groups.share.workers.rules.steps import InvokeHandler
 from kafka_groups.share.workers.rules.suspects import SuspectRecords
@@ -32,13 +32,13 @@ SEEDS = range(1, 25)
 
 def dead_letters_are_written_after_rejecting(patch: Patch) -> None:
     """A record is rejected at once, and copied afterwards."""
-    write_dead_letter = DeadLetterCopies.write_dead_letter
+    write_dead_letter = RecordWrites.write_dead_letter
 
-    def reject_first(self: DeadLetterCopies[Any], opened: Any, reason: str, now_ms: int) -> None:
+    def reject_first(self: RecordWrites[Any], opened: Any, reason: str, now_ms: int) -> None:
         self._outbox.settle([opened.record], AcknowledgeType.REJECT)
         write_dead_letter(self, opened, reason, now_ms)
 
-    patch.setattr(DeadLetterCopies, "write_dead_letter", reject_first)
+    patch.setattr(RecordWrites, "write_dead_letter", reject_first)
 
 
 def records_are_accepted_before_their_handlers_end(patch: Patch) -> None:
@@ -57,10 +57,10 @@ def records_are_accepted_before_their_handlers_end(patch: Patch) -> None:
 def failed_records_are_accepted(patch: Patch) -> None:
     """A record that has used its retries is accepted, as if it were done."""
 
-    def accept(self: DeadLetterCopies[Any], opened: Any, _reason: str, now_ms: int) -> None:
+    def accept(self: RecordWrites[Any], opened: Any, _reason: str, now_ms: int) -> None:
         self._outbox.end(opened, AcknowledgeType.ACCEPT, now_ms)
 
-    patch.setattr(DeadLetterCopies, "write_dead_letter", accept)
+    patch.setattr(RecordWrites, "write_dead_letter", accept)
 
 
 def finished_records_are_forgotten_and_others_remembered(patch: Patch) -> None:
@@ -72,13 +72,11 @@ def every_failure_releases_everything(patch: Patch) -> None:
     """When a record fails, all that wait are released."""
     ran = RunningRecords.ran
 
-    def release(
-        self: RunningRecords[Any], run: Any, failures: Any, now_ms: int, *, failed: Exception | None = None
-    ) -> None:
+    def release(self: RunningRecords[Any], run: Any, failures: Any, now_ms: int, **more: Any) -> None:
         waiting = len(self._holdings.waiting)
-        ran(self, run, failures, now_ms, failed=failed)
+        ran(self, run, failures, now_ms, **more)
         if len(self._holdings.waiting) > waiting:
-            self._outcomes._copying.lose_aside(lambda _record: True)
+            self._outcomes._writing.lose_aside(lambda _record: True)
             gone = self._holdings.remove(lambda _record: True, now_ms)
             self._outbox.settle([opened.record for opened in gone], AcknowledgeType.RELEASE)
 
@@ -90,21 +88,21 @@ def every_failure_releases_everything(patch: Patch) -> None:
 
 def failed_copies_count_as_written(patch: Patch) -> None:
     """A record is rejected, although its dead letter was refused."""
-    copied = DeadLetterCopies.copied
-    patch.setattr(DeadLetterCopies, "copied", lambda self, copy, _error, now_ms: copied(self, copy, None, now_ms))
+    written = RecordWrites.written
+    patch.setattr(RecordWrites, "written", lambda self, write, _error, now_ms: written(self, write, None, now_ms))
 
 
 def failed_copies_are_not_repeated(patch: Patch) -> None:
     """A record whose dead letter was refused stays in hand for ever."""
-    copied = DeadLetterCopies.copied
+    written = RecordWrites.written
 
-    def forget(self: DeadLetterCopies[Any], copy: Any, error: Exception | None, now_ms: int) -> None:
+    def forget(self: RecordWrites[Any], write: Any, error: Exception | None, now_ms: int) -> None:
         if error is None:
-            copied(self, copy, error, now_ms)
+            written(self, write, error, now_ms)
         else:
-            self.forget(copy.opened)
+            self._forgotten(write)
 
-    patch.setattr(DeadLetterCopies, "copied", forget)
+    patch.setattr(RecordWrites, "written", forget)
 
 
 def copies_are_forgotten(patch: Patch) -> None:

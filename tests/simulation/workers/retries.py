@@ -44,9 +44,9 @@ class RetryBook:
         """Look at all results of single records while the block runs."""
         ran, book = RunningRecords.ran, self
 
-        def look(runs: Any, run: Any, failures: Any, now_ms: int, *, failed: Any = None) -> None:
+        def look(runs: Any, run: Any, failures: Any, now_ms: int, **more: Any) -> None:
             book._note(runs, run, failures)
-            ran(runs, run, failures, now_ms, failed=failed)
+            ran(runs, run, failures, now_ms, **more)
 
         with patch.object(RunningRecords, "ran", look):
             yield

@@ -9,20 +9,21 @@ from typing import Any
 from attrs import define, field
 
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
+from kafka_groups.records.record_to_write import RecordToWrite
 from kafka_groups.share.workers.handlers import HandlerSpec, checked_handler
-from kafka_groups.share.workers.running.dead_letter_writers import (
-    DeadLetterWriting,
-    HandlerDeadLetterWriter,
-    PendingDeadLetter,
-    WritePending,
-)
+from kafka_groups.share.workers.running.record_writing import ProducerWriting, RecordWriting, WritePending
 from kafka_groups.share.workers.running.runtime import WorkerRuntime
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.telemetry.workers import WorkerTelemetry
 from kafka_groups.testing.simulation import SimulatedProcess, SimulatedWorld, SimulationReport, simulate
 from kafka_groups.types import TopicIdPartition
 from tests.simulation.reporting import report_of
-from tests.simulation.workers.dead_letter_topic import DeadLetterLog, UnreliableDeadLetterProducer
+from tests.simulation.workers.dead_letter_topic import (
+    DeadLetterLog,
+    ProducersOfTopics,
+    UnreliableDeadLetterProducer,
+    is_early_copy,
+)
 from tests.simulation.workers.handler import SimulatedHandler, Sink
 from tests.simulation.workers.jobs import FatalError, Job, JobKind
 from tests.simulation.workers.journal import HandlerJournal
@@ -216,7 +217,7 @@ def _runtime(run: WorkersRun, lifetime: WorkerLifetime) -> WorkerRuntime:
         },
         environment=run.world.environment(),
         shutdown_ms=round(1000 * SHUTDOWN_S),
-        letters=partial(_letters, run, lifetime),
+        writing=partial(_writing, run, lifetime),
         timer=lambda: run.world.clock.now_ms() / 1000,
     )
     return WorkerRuntime(settings, [_spec(run, each) for each in lifetime.in_process], None, WorkerTelemetry(GROUP))
@@ -232,12 +233,17 @@ def _spec(run: WorkersRun, lifetime: WorkerLifetime) -> HandlerSpec:
     )
 
 
-def _letters(run: WorkersRun, first: WorkerLifetime, topic: str) -> DeadLetterWriting:
-    lifetime = next(each for each in first.in_process if each.plan.letters == topic)
+def _writing(run: WorkersRun, first: WorkerLifetime) -> RecordWriting:
+    lifetimes = {each.plan.letters: each for each in first.in_process}
+    producers = {
+        topic: UnreliableDeadLetterProducer(run.world, each, run.letters, run.partition)
+        for topic, each in lifetimes.items()
+    }
 
-    async def later(write: WritePending, letters: Sequence[PendingDeadLetter]) -> Exception | None:
+    async def later(write: WritePending, letters: Sequence[RecordToWrite]) -> Exception | None:
+        lifetime = lifetimes[letters[0].topic]
         began_ms = run.world.clock.now_ms()
-        is_early = any(letter.reason == "before processing" and not letter.is_repeated for letter in letters)
+        is_early = any(map(is_early_copy, letters))
         if is_early:
             lifetime.copying_since_ms.append(began_ms)
         await asyncio.sleep(lifetime.rng.choice(_LETTER_S))
@@ -245,8 +251,7 @@ def _letters(run: WorkersRun, first: WorkerLifetime, topic: str) -> DeadLetterWr
             lifetime.copying_since_ms.remove(began_ms)
         return write(letters)
 
-    producer = UnreliableDeadLetterProducer(run.world, lifetime, run.letters, run.partition)
-    return HandlerDeadLetterWriter(topic, GROUP, {}, producer, later)
+    return ProducerWriting({}, ProducersOfTopics(producers), later)
 
 
 # ------------------------------------------------------------------------------------------------ faults

@@ -1,15 +1,25 @@
 """Dead letters: the headers that say where a copy came from, the reasons for it, and what was copied already."""
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from attrs import define, field
 
 from kafka_groups.errors.texts import LONGEST_TEXT
+from kafka_groups.records.record_to_write import RecordToWrite
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
+from kafka_groups.share.workers.rules.steps import OpenRecord
 from kafka_groups.types import Header, RecordId
 
-__all__ = ["FAILED", "LAST_DELIVERIES", "REJECTED", "CopiedRecords", "dead_letter_headers", "record_id"]
+__all__ = [
+    "FAILED",
+    "LAST_DELIVERIES",
+    "REJECTED",
+    "CopiedRecords",
+    "dead_letter_headers",
+    "makes_dead_letters",
+    "record_id",
+]
 
 REJECTED = "rejected"
 """The reason for a copy of a record that the program rejected."""
@@ -19,6 +29,8 @@ FAILED = "failed"
 
 LAST_DELIVERIES = "on one of its last deliveries"
 """The reason for a copy that is written before the record is processed."""
+
+_POSSIBLE_DUPLICATE = ("__dlq.errors.possible.duplicate", b"true")
 
 # A copy that is written twice is a nuisance, not a loss, so a bounded memory is enough.
 _REMEMBERED = 10_000
@@ -40,6 +52,20 @@ def dead_letter_headers(record: AnyRecord, group_id: str, reason: str) -> list[H
         "message": reason,
     }
     return [(f"__dlq.errors.{name}", _encoded(str(value))) for name, value in values.items()]
+
+
+def makes_dead_letters(topic: str, group_id: str) -> Callable[[OpenRecord[AnyRecord]], RecordToWrite]:
+    """Return a function that makes the dead letter of a record in hand, for a topic."""
+
+    def dead_letter(opened: OpenRecord[AnyRecord]) -> RecordToWrite:
+        record = opened.record
+        headers = [*record.headers, *dead_letter_headers(record, group_id, opened.reason)]
+        # A write that failed may have had no answer, and with other deliveries another process may have copied it.
+        if opened.failed_writes or record.delivery_count > 1:
+            headers.append(_POSSIBLE_DUPLICATE)
+        return RecordToWrite(topic, record.raw_key, record.raw_value, tuple(headers))
+
+    return dead_letter
 
 
 def _encoded(text: str) -> bytes:

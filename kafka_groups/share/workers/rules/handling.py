@@ -9,7 +9,6 @@ import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from kafka_groups.share.workers.rules.dead_letter_copies import DeadLetterCopies
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.failures.outages import Outage, Waits
 from kafka_groups.share.workers.rules.failures.verdicts import Decision, OnError
@@ -20,6 +19,7 @@ from kafka_groups.share.workers.rules.outbox import HandlingOutbox
 from kafka_groups.share.workers.rules.outcomes import AttemptOutcomes
 from kafka_groups.share.workers.rules.pace import HandlerPace
 from kafka_groups.share.workers.rules.process_gate import ProcessGate
+from kafka_groups.share.workers.rules.record_writes import RecordWrites
 from kafka_groups.share.workers.rules.run_choice import RunChoice
 from kafka_groups.share.workers.rules.runs import RunningRecords
 from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord, WorkerStep
@@ -35,6 +35,9 @@ _SHARE_OF_WINDOWS = 4
 # Probes keep their records acquired and cost no delivery, so they may be frequent. This is the most that a handler
 # loses after its sink is back.
 _LONGEST_PROBE_WAIT_MS = 30_000
+_FOR_CONFIRMATIONS_MS = 1_000
+"""Writes under way have this much more than the records that run. Most are confirmed at once, also if a rule stops the
+worker and leaves no time."""
 
 
 class RecordHandling(Generic[R]):
@@ -52,7 +55,7 @@ class RecordHandling(Generic[R]):
         holdings: The records that wait.
         runs: The records that run. Takes their results.
         outcomes: Decides about attempts that have ended.
-        copying: The records whose dead letters are not confirmed. Takes the results of writing them.
+        writing: Writes records for those in hand: dead letters, retries, outputs. Takes the results.
         outbox: Acknowledgements and events. Takes the results of acknowledgements.
         windows: How much of each partition's window is in use.
         pace: The measured pace of the handler.
@@ -69,10 +72,11 @@ class RecordHandling(Generic[R]):
         self.holdings: Holdings[R] = Holdings(rules)
         self.outbox: HandlingOutbox[R] = HandlingOutbox(rules, self.holdings)
         self.events = self.outbox.events
-        self.copying = DeadLetterCopies(rules, self.holdings, self.outbox, rng)
-        self.outcomes = AttemptOutcomes(rules, self.holdings, self.breaker, self.copying, self.outbox, rng)
+        self.writing = RecordWrites(rules, self.holdings, self.outbox, rng)
+        self.outcomes = AttemptOutcomes(rules, self.holdings, self.breaker, self.writing, self.outbox, rng)
+        self.writing.refused = self.outcomes.failed
         self._choice = RunChoice(rules, self.holdings, self.breaker, self.pace)
-        self.runs = RunningRecords(rules, self.holdings, self.outcomes, self.outbox)
+        self.runs = RunningRecords(rules, self.holdings, self.outcomes, self.writing, self.outbox)
         self._stop_ms: int | None = None
         self._asked_ms = -1
         self.is_fetching = False
@@ -178,8 +182,7 @@ class RecordHandling(Generic[R]):
         # From here on, nothing may start. This also catches what became ready since the last call, such as the next
         # record of a key whose holder has just been released.
         if self._is_over(now_ms):
-            self._release_held(now_ms)
-            return self.outbox.steps.popleft() if self.outbox.steps else None
+            return self._end(now_ms)
         # `order_by` may know a key now that it did not know before, for example because a service that it asks was
         # down. The record takes its place behind others of its key before the next run is chosen.
         while (unordered := self.holdings.unordered.take_due(now_ms)) is not None:
@@ -187,8 +190,10 @@ class RecordHandling(Generic[R]):
         if self.outbox.steps:
             return self.outbox.steps.popleft()
         # Copies come before runs: a record on one of its last deliveries is in danger as long as any record runs.
-        if (copy := self.copying.next(now_ms)) is not None:
-            return copy
+        if (write := self.writing.next(now_ms)) is not None:
+            return write
+        if self.outbox.steps:
+            return self.outbox.steps.popleft()
         # Some handler of this process copies records on one of their last deliveries. If a record that starts now ended
         # the process, they could be archived without a copy. So nothing starts, and slots give back what they have not
         # started.
@@ -196,7 +201,20 @@ class RecordHandling(Generic[R]):
             self.holdings.suspects.begin_anew(now_ms)
             self.runs.put_back_unstarted()
             return None
+        # Brokers that take no outputs would be given more and more, and all of it would be in memory.
+        if not self.writing.has_room:
+            return None
         return self._next_run(now_ms) if len(self.runs.under_way) < self._most_runs else None
+
+    def _end(self, now_ms: int) -> WorkerStep[R] | None:
+        """Return the next step of a stop, when no record may run any more."""
+        self._release_held(now_ms)
+        if self.outbox.steps:
+            return self.outbox.steps.popleft()
+        # What was done, but is not written yet, has the rest of the time. Its records would be done again otherwise.
+        if not self.is_past_grace(now_ms) and (write := self.writing.next(now_ms)) is not None:
+            return write
+        return self.outbox.steps.popleft() if self.outbox.steps else None
 
     def _next_run(self, now_ms: int) -> InvokeHandler[R] | None:
         # The suspect that had the process to itself has ended and is acknowledged, so the other handlers may go on.
@@ -237,7 +255,7 @@ class RecordHandling(Generic[R]):
 
         Any record that runs may end the process, and one of these would then be lost for good.
         """
-        return self.copying.has_records_at_risk
+        return self.writing.has_records_at_risk
 
     @property
     def has_grave_suspects(self) -> bool:
@@ -274,7 +292,7 @@ class RecordHandling(Generic[R]):
 
     @property
     def _is_quiet(self) -> bool:
-        return not self.runs.under_way and not self.outbox.unconfirmed
+        return not self.runs.under_way and not self.outbox.unconfirmed and self.writing.is_quiet
 
     def wakes_ms(self) -> int | None:
         """Return when to ask for the next step without a result; None for never.
@@ -282,7 +300,8 @@ class RecordHandling(Generic[R]):
         What has been due before the last `next` cannot start before a result comes.
         """
         holdings = self.holdings
-        times = [holdings.copies.next_due_ms, self._stop_ms, holdings.suspects.others_resume_ms]
+        times = [holdings.copies.next_due_ms, holdings.writes.next_due_ms, holdings.suspects.others_resume_ms]
+        times += [self._stop_ms, self._writes_end_ms if self.writing.places else None]
         times += [part.due_after(self._asked_ms) for part in (holdings.waiting, holdings.unordered)]
         times += [self._choice.batch_due_ms, self.gate.wakes_ms(self, self._asked_ms)]
         # Without a record to probe with, the time of the next probe is no reason to wake up.
@@ -295,7 +314,7 @@ class RecordHandling(Generic[R]):
             # It may have been copied while it waited for its key or for its earlier handler. It has succeeded, so the
             # result of a copy that is still being written does not matter any more.
             opened = self.holdings.finished.pop()
-            self.copying.forget(opened)
+            self.writing.forget(opened)
             self.outbox.end(opened, AcknowledgeType.ACCEPT, now_ms)
 
     # ---------------------------------------------------------------------------------------- lost locks
@@ -306,14 +325,17 @@ class RecordHandling(Generic[R]):
         Handlers that run for such records continue; see `RunningRecords.lose`.
         """
         gone = [opened.place for opened in self._removed(matches, now_ms)]
-        gone += self.runs.lose(matches, now_ms) + self.copying.lose(matches, now_ms)
+        gone += self.runs.lose(matches, now_ms) + self.writing.lose(matches, now_ms)
         self.outbox.tell_lost(gone)
         return len(gone)
 
     def _removed(self, matches: Callable[[R], bool], now_ms: int) -> list[OpenRecord[R]]:
         """Remove the records that match and wait for something, and forget their copies that are being written."""
-        self.copying.lose_aside(matches)
-        return self.holdings.remove(matches, now_ms)
+        self.writing.lose_aside(matches)
+        gone = self.holdings.remove(matches, now_ms)
+        for opened in gone:
+            self.writing.drop_outputs(opened)
+        return gone
 
     def release(self, matches: Callable[[R], bool], now_ms: int) -> int:
         """Release the records that match and do not run, for example because their locks cannot be renewed."""
@@ -326,8 +348,8 @@ class RecordHandling(Generic[R]):
     def measure_windows(self, now_ms: int) -> None:
         """Measure how full the partitions' windows are. Gives up records that fill one, if the handler says so."""
         # Every record in hand that is not acknowledged holds back its partition, whatever it waits for, including those
-        # that run and those whose copies are being written.
-        oldest = (*self.holdings.oldest_places(), *self.runs.oldest_places(), *self.copying.under_way)
+        # that run and those for which a write is under way.
+        oldest = (*self.holdings.oldest_places(), *self.runs.oldest_places(), *self.writing.places)
         self.windows.measure(oldest, now_ms, wants=self.wanted(now_ms) > 0)
         for use in self.windows.uses.values():
             # Without `on_blocked`, the record is kept and the worker is not ready: giving up a record that may still
@@ -359,15 +381,27 @@ class RecordHandling(Generic[R]):
 
     def _is_over(self, now_ms: int) -> bool:
         # While the breaker is open, nothing that runs within the grace is likely to succeed, so it would only delay the
-        # end.
-        return self.is_past_grace(now_ms) or (self._stop_ms is not None and self.breaker.is_open)
+        # end. While outputs cannot be written, nothing that runs could be accepted.
+        if self._stop_ms is None:
+            return False
+        return self.is_past_grace(now_ms) or self.breaker.is_open or self.writing.is_refused
 
     def _release_held(self, now_ms: int) -> None:
         # Records that slots have not started are still in hand and can be released. Those that run are not: their
         # handlers may succeed, and the driver decides how long to wait for them.
         self.runs.put_back_unstarted()
-        while self.release(lambda _: True, now_ms):
+        is_past_grace = self.is_past_grace(now_ms)
+        # Until then, records for which a write is due are kept, unless they wait for something else as well.
+        kept = set() if is_past_grace else {each.place for each in self.writing if not each.is_aside}
+        while self.release(lambda record: self._rules.record_id(record) not in kept, now_ms):
             pass  # what ends may let others of its key go on
+        if is_past_grace:
+            self.writing.give_up(now_ms, only_held=now_ms < (self._writes_end_ms or 0))
+
+    @property
+    def _writes_end_ms(self) -> int | None:
+        """The time when records are released whose writes have no result; None before a stop."""
+        return None if self._stop_ms is None else self._stop_ms + _FOR_CONFIRMATIONS_MS
 
     @property
     def is_done(self) -> bool:
@@ -379,7 +413,7 @@ class RecordHandling(Generic[R]):
         """True once only records that run are in hand."""
         holdings = self.holdings
         is_empty = holdings.held == 0 and holdings.delayed == 0 and not holdings.finished
-        return is_empty and not self.copying.under_way and not self.outbox.unconfirmed
+        return is_empty and not self.writing.places and not self.outbox.unconfirmed
 
     def is_past_grace(self, now_ms: int) -> bool:
         """Return whether the records in hand have had their time to end after a stop."""
@@ -395,5 +429,5 @@ class RecordHandling(Generic[R]):
             "held": holdings.held + len(holdings.keys),
             "running": sum(len(run.records) for run in self.runs.under_way),
             "waiting": len(holdings.waiting) + len(holdings.unordered),
-            "copying": sum(not opened.is_aside for opened in self.copying),
+            "writing": sum(not opened.is_aside for opened in self.writing),
         }

@@ -9,7 +9,7 @@ from kafka_groups.share.workers.rules.in_hand import FreshRecords, WaitingRecord
 from kafka_groups.share.workers.rules.keys import KeyOrder, OrderKeyError
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.lost import LostRecords
-from kafka_groups.share.workers.rules.steps import OpenRecord
+from kafka_groups.share.workers.rules.steps import OpenRecord, WritePurpose
 from kafka_groups.share.workers.rules.suspects import SuspectRecords
 from kafka_groups.types import RecordId
 
@@ -18,7 +18,7 @@ __all__ = ["Holdings"]
 R = TypeVar("R")
 
 MOST_DELAYED = 1_000
-"""The most records that wait for a retry, a key or a dead letter; with more, nothing is fetched."""
+"""The most records that wait for a retry, a key or a write; with more, nothing is fetched."""
 
 
 class Holdings(Generic[R]):
@@ -33,6 +33,7 @@ class Holdings(Generic[R]):
         suspects: Records that were delivered before.
         waiting: Records whose attempt failed, until their retry is due.
         copies: Records whose dead letter is due to be written.
+        writes: Records for which something else is due to be written: a retry, or outputs.
         keys: Records that wait for others with their key.
         lost: Records whose locks were lost while they ran.
         finished: Redelivered records that this process has processed already: to be accepted.
@@ -47,6 +48,7 @@ class Holdings(Generic[R]):
         self.suspects: SuspectRecords[R] = SuspectRecords(rules.policy)
         self.waiting: WaitingRecords[R] = WaitingRecords()
         self.copies: WaitingRecords[R] = WaitingRecords()
+        self.writes: WaitingRecords[R] = WaitingRecords()
         self.keys: KeyOrder[OpenRecord[R]] = KeyOrder()
         self.lost: LostRecords[R] = LostRecords()
         self.finished: list[OpenRecord[R]] = []
@@ -61,7 +63,7 @@ class Holdings(Generic[R]):
     @property
     def delayed(self) -> int:
         """Records that cannot run now."""
-        return len(self.waiting) + len(self.copies) + len(self.keys) + len(self.unordered)
+        return len(self.waiting) + len(self.copies) + len(self.writes) + len(self.keys) + len(self.unordered)
 
     @property
     def is_full(self) -> bool:
@@ -171,10 +173,12 @@ class Holdings(Generic[R]):
         """Return whether this may be the last delivery of a record, and it is not copied yet."""
         # Without a dead-letter topic of the worker there is nothing to copy to. In a group with a queue of its own, the
         # brokers copy a record when they archive it.
-        return self._rules.copies and not opened.is_copied and opened.delivery_count >= self._rules.policy.copy_from
+        if self._rules.dead_letter is None or opened.is_copied:
+            return False
+        return opened.delivery_count >= self._rules.policy.copy_from
 
     def _copy_before(self, opened: OpenRecord[R], now_ms: int) -> None:
-        opened.is_before, opened.reason, opened.due_ms = True, "before processing", now_ms
+        opened.purpose, opened.reason, opened.due_ms = WritePurpose.BEFORE_PROCESSING, "before processing", now_ms
         self.copies.add(opened)
 
     def _copy_aside(self, opened: OpenRecord[R], now_ms: int) -> None:
@@ -234,7 +238,7 @@ class Holdings(Generic[R]):
         gone += self._blocked_gone(opened_matches) + self.unordered.remove(opened_matches)
         # These hold their key, so the next record of it goes on.
         ends = self._ready_gone(opened_matches)
-        for part in (self.suspects, self.waiting, self.copies):
+        for part in (self.suspects, self.waiting, self.copies, self.writes):
             # A record that is copied aside is in two places. It is counted where it waits, and only its copy is removed
             # here.
             ends += (opened for opened in part.remove(opened_matches) if not opened.is_aside)
@@ -270,6 +274,6 @@ class Holdings(Generic[R]):
         # may be in any order.
         yield from map(self._rules.record_id, self.fresh.firsts())
         halves = (opened for half in self.halves for opened in half)
-        several = (self.ready, self.suspects, self.waiting, self.copies, halves)
+        several = (self.ready, self.suspects, self.waiting, self.copies, self.writes, halves)
         blocked = (self.keys.all_blocked(), self.lost.held_back(), self.unordered)
         yield from (opened.place for opened in chain.from_iterable((*several, *blocked)))

@@ -5,8 +5,10 @@ from typing import Generic, TypeVar
 
 from attrs import frozen
 
+from kafka_groups.records.record_to_write import RecordToWrite
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.share.workers.rules.steps import OpenRecord
 from kafka_groups.types import RecordId
 
 __all__ = ["BatchSizes", "HandlingRules"]
@@ -37,7 +39,7 @@ class HandlingRules(Generic[R]):
         concurrency: The most runs at a time.
         queued: How many runs of a fast handler may wait in the queue of its slots, which start them by themselves.
         buffer: How many records to acquire ahead; None follows the pace of the handler.
-        copies: Whether the worker writes dead letters itself.
+        dead_letter: Makes the dead letter of a record; None if the worker writes none itself.
         record_locks: The group's `share.partition.max.record.locks`.
         record_id: Returns the partition and offset of a record.
         key_of: Returns the key whose order is kept, or None for a record without order. None if no order is kept.
@@ -49,7 +51,7 @@ class HandlingRules(Generic[R]):
     policy: DeliveryPolicy
     concurrency: int
     buffer: int | None
-    copies: bool
+    dead_letter: Callable[[OpenRecord[R]], RecordToWrite] | None
     record_locks: int
     record_id: Callable[[R], RecordId]
     key_of: Callable[[R], Hashable] | None = None

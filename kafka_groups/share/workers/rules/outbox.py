@@ -27,7 +27,7 @@ class EventKind(enum.Enum):
     RETRIED = "retried"
     GAVE_UP = "gave up"
     HOLDS = "holds"
-    COPY_FAILED = "copy failed"
+    WRITE_FAILED = "copy failed"
     STOPS = "stops"
     LOST = "lost"
 

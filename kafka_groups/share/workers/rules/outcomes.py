@@ -4,13 +4,13 @@ import random
 from typing import Generic, TypeVar
 
 from kafka_groups.errors.texts import text_of
-from kafka_groups.share.workers.rules.dead_letter_copies import DeadLetterCopies
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.failures.signals import WorkerStoppedError
 from kafka_groups.share.workers.rules.failures.verdicts import Again, Decision, OnError, tells_of_sink
 from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.outbox import EventKind, HandlingOutbox
+from kafka_groups.share.workers.rules.record_writes import RecordWrites
 from kafka_groups.share.workers.rules.steps import OpenRecord
 from kafka_groups.types import AcknowledgeType
 
@@ -38,7 +38,7 @@ class AttemptOutcomes(Generic[R]):
         rules: The rules of the handler.
         holdings: Gets the records that wait.
         breaker: Learns of successes and failures.
-        copying: Gets the records that are given up.
+        writing: Gets the records that are given up.
         outbox: Gets the records that end.
         rng: For the jitter of waits.
 
@@ -51,14 +51,14 @@ class AttemptOutcomes(Generic[R]):
         rules: HandlingRules[R],
         holdings: Holdings[R],
         breaker: Breaker,
-        copying: DeadLetterCopies[R],
+        writing: RecordWrites[R],
         outbox: HandlingOutbox[R],
         rng: random.Random,
     ) -> None:
         self._rules = rules
         self._holdings = holdings
         self._breaker = breaker
-        self._copying = copying
+        self._writing = writing
         self._outbox = outbox
         self._rng = rng
         self._is_stopping = False
@@ -195,6 +195,6 @@ class AttemptOutcomes(Generic[R]):
             self._outbox.tell(EventKind.STOPS, opened, opened.error, decision.reason)
         # A dead letter needs its copy before the acknowledgement; everything else is acknowledged at once.
         if on_error is OnError.DEAD_LETTER:
-            self._copying.write_dead_letter(opened, decision.reason, now_ms)
+            self._writing.write_dead_letter(opened, decision.reason, now_ms)
         else:
             self._outbox.end(opened, _KINDS[on_error], now_ms)

@@ -1,20 +1,27 @@
 """The records of a handler that run, and what the results of their runs mean."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Generic, TypeVar
 
+from kafka_groups.records.record_to_write import RecordToWrite
 from kafka_groups.share.workers.rules.failures.signals import WorkerStoppedError
 from kafka_groups.share.workers.rules.failures.verdicts import Decision
 from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.outbox import HandlingOutbox
 from kafka_groups.share.workers.rules.outcomes import AttemptOutcomes
-from kafka_groups.share.workers.rules.steps import FailedRecord, InvokeHandler, OpenRecord
+from kafka_groups.share.workers.rules.record_writes import RecordWrites
+from kafka_groups.share.workers.rules.steps import FailedRecord, InvokeHandler, OpenRecord, WritePurpose
 from kafka_groups.types import AcknowledgeType, RecordId
 
-__all__ = ["RunningRecords"]
+__all__ = ["NO_OUTPUTS", "Outputs", "RunningRecords"]
 
 R = TypeVar("R")
+
+Outputs = Mapping[int, Sequence[RecordToWrite]]
+"""Records to write for the records of a run, by the positions of the latter."""
+NO_OUTPUTS: Outputs = MappingProxyType({})
 
 _SLOW_RUN_MS = 20
 """A run that takes longer gives back the records that it has not started."""
@@ -27,18 +34,25 @@ class RunningRecords(Generic[R]):
         rules: The rules of the handler.
         holdings: Gets back what has not started, and the halves of batches that failed.
         outcomes: Decides about attempts that have ended.
-        outbox: Gets the records that succeeded.
+        writing: Gets the records that succeeded and have outputs.
+        outbox: Gets the others that succeeded.
 
     Attributes:
         under_way: The runs, with the times when they began.
     """
 
     def __init__(
-        self, rules: HandlingRules[R], holdings: Holdings[R], outcomes: AttemptOutcomes[R], outbox: HandlingOutbox[R]
+        self,
+        rules: HandlingRules[R],
+        holdings: Holdings[R],
+        outcomes: AttemptOutcomes[R],
+        writing: RecordWrites[R],
+        outbox: HandlingOutbox[R],
     ) -> None:
         self._rules = rules
         self._holdings = holdings
         self._outcomes = outcomes
+        self._writing = writing
         self._outbox = outbox
         self.under_way: dict[InvokeHandler[R], int] = {}
 
@@ -81,14 +95,17 @@ class RunningRecords(Generic[R]):
         now_ms: int,
         *,
         failed: Exception | None = None,
+        outputs: Outputs = NO_OUTPUTS,
     ) -> None:
-        """Take the result of a run.
+        """Take the result of a run. It occupies its slot no longer, also if there are outputs to write.
 
         Args:
             run: The run. Records that were taken back are not part of it any more.
             failures: The records that failed; all others have succeeded.
             now_ms: The time.
             failed: The error of a whole batch: all records but those of `failures` have failed together.
+            outputs: What to write before the records at these positions are accepted. Those of records that failed are
+                left out.
         """
         del self.under_way[run]
         if run.unstarted:  # the handler ended its thread, or its task was cancelled
@@ -104,13 +121,13 @@ class RunningRecords(Generic[R]):
         # The common case: fresh records, all of which succeeded and kept their locks. They are acknowledged together,
         # without creating a state for each. The records of a batch may be of several deliveries, so only those of other
         # runs are ranges.
-        if not failures and run.opened is None and not run.lost:
+        if not failures and run.opened is None and not run.lost and not outputs:
             self._outcomes.worked()
             self._outbox.settle(run.records, AcknowledgeType.ACCEPT, is_run=not run.is_batch)
             return
-        self._sort_out(run, errors, now_ms)
+        self._sort_out(run, errors, outputs, now_ms)
 
-    def _sort_out(self, run: InvokeHandler[R], errors: Mapping[int, Exception], now_ms: int) -> None:
+    def _sort_out(self, run: InvokeHandler[R], errors: Mapping[int, Exception], outputs: Outputs, now_ms: int) -> None:
         """Settle what has succeeded, and judge what has failed, in order: a success ends a row of failures."""
         kept: list[OpenRecord[R]] = []
         for index, each in enumerate(self._opened(run)):
@@ -118,9 +135,13 @@ class RunningRecords(Generic[R]):
             # A success says that the sink works, whether or not its record still has its lock.
             if error is None:
                 self._outcomes.worked()
-            if self._was_lost(run, each, now_ms, has_succeeded=error is None):
+            records = outputs.get(index, ())
+            # Outputs of a record whose lock is lost are not written, so another attempt has to make them.
+            if self._was_lost(run, each, now_ms, has_succeeded=error is None and not records):
                 continue
-            if error is None:
+            if error is None and records:
+                self._writing.write(each, WritePurpose.OUTPUT, records, now_ms)
+            elif error is None:
                 kept.append(each)
             else:
                 self._outcomes.failed(each, error, now_ms, is_probe=run.is_probe)

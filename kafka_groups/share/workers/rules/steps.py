@@ -1,16 +1,53 @@
-"""The steps that a driver does for the rules: run records, copy them as dead letters, settle them."""
+"""The steps that a driver does for the rules: run records, write others for them, settle them."""
 
+import enum
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
 from attrs import define, field, frozen
 
+from kafka_groups.records.record_to_write import RecordToWrite
 from kafka_groups.types import AcknowledgeType, RecordId
 
-__all__ = ["AcknowledgeRecords", "FailedRecord", "InvokeHandler", "OpenRecord", "WorkerStep", "WriteDeadLetter"]
+__all__ = [
+    "AcknowledgeRecords",
+    "FailedRecord",
+    "InvokeHandler",
+    "OpenRecord",
+    "WorkerStep",
+    "WritePurpose",
+    "WriteRecords",
+]
 
 R = TypeVar("R")
+
+
+class WritePurpose(enum.Enum):
+    """The reasons to write records for a record in hand. `CONSEQUENCES` in `record_writes` says what follows."""
+
+    DEAD_LETTER = "dead letter"
+    """A copy of a record that was given up."""
+
+    BEFORE_PROCESSING = "before processing"
+    """A copy of a record on one of its last deliveries, before it runs."""
+
+    RETRY = "retry"
+    """A copy for a retry topic, of a record whose attempt failed."""
+
+    FORWARD = "forward"
+    """A copy for a retry topic, of a record that waits there already."""
+
+    OUTPUT = "output"
+    """The results of a handler."""
+
+    @property
+    def is_dead_letter(self) -> bool:
+        """True for the two kinds of dead letters, of which a process writes one for each record."""
+        return self in _DEAD_LETTERS
+
+
+_DEAD_LETTERS = frozenset({WritePurpose.DEAD_LETTER, WritePurpose.BEFORE_PROCESSING})
 
 
 @define(eq=False)
@@ -30,10 +67,11 @@ class OpenRecord(Generic[R]):
         error: The error of its last attempt, or None.
         is_copied: Whether its dead letter is confirmed.
         reason: Why a dead letter is due.
-        is_before: Whether the dead letter is written before the record is processed, because this may be its last
-            delivery.
-        is_aside: Whether that happens while the record waits for another with its key, or for its earlier handler.
-        failed_copies: How often writing its dead letter has failed.
+        purpose: Why records are written for it; None if none are.
+        to_write: These records, except for dead letters, which are made when they are written.
+        is_aside: Whether its dead letter is written while it waits for another with its key, or for its earlier
+            handler.
+        failed_writes: How often writing them has failed.
         key: Its key for the order of keys; None without an order.
     """
 
@@ -50,9 +88,10 @@ class OpenRecord(Generic[R]):
     error: Exception | None = None
     is_copied: bool = False
     reason: str = ""
-    is_before: bool = False
+    purpose: WritePurpose | None = None
+    to_write: Sequence[RecordToWrite] = ()
     is_aside: bool = False
-    failed_copies: int = 0
+    failed_writes: int = 0
 
 
 @define(eq=False)
@@ -123,14 +162,20 @@ class FailedRecord(Generic[R]):
 
 
 @frozen(eq=False)
-class WriteDeadLetter(Generic[R]):
-    """Copy a record to the dead-letter topic, and report with `copied` whether the copy is confirmed.
+class WriteRecords(Generic[R]):
+    """Write records for a record in hand. Report with `RecordWrites.written` when all are confirmed, or one is refused.
+
+    Until then, the record in hand is neither run nor acknowledged, unless its copy is written aside.
 
     Attributes:
-        opened: The record, which has the reason.
+        opened: The record in hand.
+        purpose: Why.
+        records: The records to write, in order.
     """
 
     opened: OpenRecord[R]
+    purpose: WritePurpose
+    records: Sequence[RecordToWrite]
 
 
 @frozen(eq=False)
@@ -149,4 +194,4 @@ class AcknowledgeRecords(Generic[R]):
     is_run: bool = field(default=False, kw_only=True)
 
 
-WorkerStep = InvokeHandler[R] | WriteDeadLetter[R] | AcknowledgeRecords[R]
+WorkerStep = InvokeHandler[R] | WriteRecords[R] | AcknowledgeRecords[R]

@@ -22,10 +22,11 @@ from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.polling import is_passing
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
-from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, WriteDeadLetter
-from kafka_groups.share.workers.running.dead_letter_writers import DeadLetterWriting, PendingDeadLetter
+from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, WriteRecords
 from kafka_groups.share.workers.running.handler_report import HandlerReport
+from kafka_groups.share.workers.running.handler_writes import HandlerWrites
 from kafka_groups.share.workers.running.operations import OperationTimes
+from kafka_groups.share.workers.running.record_writing import RecordWriting
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.share.workers.running.run_watch import RunWatch
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox
@@ -60,7 +61,7 @@ class DriverParts:
         consumer: Its consumer, in explicit mode, with automatic renewal.
         handling: Its rules.
         clock: Time.
-        letters: Writes dead letters; None without a topic for them.
+        writing: Writes records for the handler; None if there are none to write.
         report: Takes metrics and events.
         times: Takes the durations of the operations of its clients.
         poll_at_least_ms: The longest time without a poll.
@@ -71,7 +72,7 @@ class DriverParts:
     consumer: AsyncKafkaShareConsumer[bytes, bytes]
     handling: RecordHandling[AnyRecord]
     clock: Clock
-    letters: DeadLetterWriting | None
+    writing: RecordWriting | None
     report: HandlerReport
     times: OperationTimes
     poll_at_least_ms: int = POLL_AT_LEAST_MS
@@ -92,7 +93,6 @@ class HandlerDriver:
         self._hooks = hooks_of(parts.consumer)
         self._handling = parts.handling
         self._clock = parts.clock
-        self._dead_letters = parts.letters
         self._report = parts.report
         self._times = parts.times
         self._poll_at_least_ms = parts.poll_at_least_ms
@@ -105,8 +105,8 @@ class HandlerDriver:
         self._watch = RunWatch(parts.spec, self._slots, parts.report)
         self._windows = WindowWatch(self._hooks.group, parts.handling.windows, parts.report, parts.clock)
         self._commits = WorkerCommits(parts.consumer, self._settled, self._survive, parts.times)
-        self._writing: set[asyncio.Task[None]] = set()
-        self._copies: list[WriteDeadLetter[AnyRecord]] = []
+        self._writes = HandlerWrites(parts.spec.name, parts.handling.writing, parts.writing, parts.report, parts.times)
+        self._writes.wake = self._wake
         self._is_stopping = self._must_pause = False
         self._watched_ms = self._gauges_ms = self._polled_ms = parts.clock.now_ms()
         self._polled_s = 0.0
@@ -158,9 +158,7 @@ class HandlerDriver:
 
     @property
     def _is_over(self) -> bool:
-        # A copy that is being written is waited for. Without its result, its record could not be rejected, and another
-        # process would run and copy it again.
-        if not self._is_stopping or self._writing:
+        if not self._is_stopping:
             return False
         if self._watch.is_full and not self._commits.is_waiting:
             return True  # nothing that is held could run any more
@@ -199,6 +197,7 @@ class HandlerDriver:
         while (result := self._mailbox.take()) is not None:
             self._ran(result, now_ms)
         self._commits.take_answers()
+        self._writes.take_outcomes(now_ms)
         self._look_after(now_ms)
         self._do_steps(now_ms)
         # The time to stop is over, or a second signal has come. What cannot run any more was released by the steps
@@ -217,12 +216,11 @@ class HandlerDriver:
         while (step := self._handling.next(now_ms)) is not None:
             if isinstance(step, AcknowledgeRecords):
                 self._commits.add(step)
-            elif isinstance(step, WriteDeadLetter):
-                self._copies.append(step)
+            elif isinstance(step, WriteRecords):
+                self._writes.write(step)
             else:
                 self._slots.submit(step)
-        if self._copies:
-            self._write_dead_letters()
+        self._writes.withdraw(now_ms)
 
     def _ran(self, result: RunResult, now_ms: int) -> None:
         self._watch.ended(result.run)
@@ -230,7 +228,7 @@ class HandlerDriver:
         # first.
         self._report.ran(result, self._clock.wall_ms())
         self._handling.pace.ran(len(result.run.records), 1000 * result.busy_s)
-        self._handling.runs.ran(result.run, result.failures, now_ms, failed=result.failed)
+        self._handling.runs.ran(result.run, result.failures, now_ms, failed=result.failed, outputs=result.outputs)
 
     # ------------------------------------------------------------------------------------------ settling
 
@@ -260,28 +258,6 @@ class HandlerDriver:
         if error is not None:
             self._report.refused(len(refused), error)
         self._handling.outbox.settled(sent.step, refused_places=refused)
-
-    def _write_dead_letters(self) -> None:
-        copies, self._copies = self._copies, []
-        task = asyncio.get_running_loop().create_task(self._written(copies))
-        self._writing.add(task)
-        task.add_done_callback(self._writing.discard)
-
-    async def _written(self, copies: Sequence[WriteDeadLetter[AnyRecord]]) -> None:
-        opened = [copy.opened for copy in copies]
-        letters = [PendingDeadLetter(each.record, each.reason, each.failed_copies > 0) for each in opened]
-        assert self._dead_letters is not None  # noqa: S101 - the rules copy only if there is a topic
-        begun_s = self._times.timer()
-        try:
-            error = await self._dead_letters.write(letters)
-        except Exception as fault:  # a record that cannot be written is held, and the report says why
-            error = fault
-        self._times.sent(begun_s, self._spec.dead_letters or "", len(letters), error)
-        now_ms = self._clock.now_ms()
-        for copy in copies:
-            self._handling.copying.copied(copy, error, now_ms)
-        self._report.copied(opened, error)
-        self._wake()
 
     # ------------------------------------------------------------------------------------------ fetching
 

@@ -57,7 +57,7 @@ async def _checked(settings: RuntimeSettings, spec: HandlerSpec, begins: Sequenc
     consumer = worker_consumer(settings)
     try:
         group = await preflight(consumer, settings.group_id, spec, has_start=settings.start is not None)
-        handling_rules(spec, group)
+        handling_rules(spec, settings.group_id, group)
     except KafkaGroupsError as error:
         text = str(error).removeprefix(f"handler {spec.name}: ")
         return HandlerCheck(spec.name, spec.topics, list(dict.fromkeys([*begins, text])))

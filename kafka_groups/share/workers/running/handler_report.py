@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from kafka_groups.errors import is_retriable
 from kafka_groups.errors.texts import counted
 from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.share.delivery.records import AnyRecord
@@ -12,7 +13,7 @@ from kafka_groups.share.workers.rules.dead_letter_headers import record_id
 from kafka_groups.share.workers.rules.failures.signals import ParseError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.outbox import EventKind
-from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord
+from kafka_groups.share.workers.rules.steps import InvokeHandler, WritePurpose, WriteRecords
 from kafka_groups.share.workers.rules.window import NOT_READY_AT, WARN_AT, WindowUse
 from kafka_groups.share.workers.running.event_log import HandlerLog
 from kafka_groups.share.workers.running.preflight import HandlerGroup
@@ -54,7 +55,7 @@ class HandlerReport:
         self._observer = observer
         self._log = HandlerLog(spec, rate_limited_log, group.dead_letter_topic)
         self._record_locks = group.record_locks
-        self._copy_error: Exception | None = None
+        self._held: dict[str, Exception] = {}
         self.unready: Sequence[str] = (f"handler {spec.name} has not started",)
         self.is_live = True
         self.on_hang: Callable[[], None] | None = None
@@ -91,17 +92,29 @@ class HandlerReport:
         """Log records whose acknowledgement was refused."""
         self._log.warn("refused", "%s will be delivered again: %s", counted(count, "record"), error)
 
-    def copied(self, opened: Sequence[OpenRecord[AnyRecord]], error: Exception | None) -> None:
-        """Count dead letters, or log that they cannot be written."""
-        self._copy_error = error
+    def written(self, write: WriteRecords[AnyRecord], error: Exception | None) -> None:
+        """Count dead letters, or log that records cannot be written."""
+        topic = write.records[0].topic
         if error is None:
-            self._log.settled("copies")
-            self._observer.dead_letters("before processing" if opened[0].is_before else "given up", len(opened))
+            self.held(topic, None)
+            if write.purpose.is_dead_letter:
+                is_before = write.purpose is WritePurpose.BEFORE_PROCESSING
+                self._observer.dead_letters("before processing" if is_before else "given up", 1)
+        # A refused output is a failure of its record, and is logged as such.
+        elif write.purpose is not WritePurpose.OUTPUT or is_retriable(error):
+            self.held(topic, error)
+
+    def held(self, topic: str, error: Exception | None) -> None:
+        """Log that a topic takes no records, or that it takes them again."""
+        if error is None:
+            if self._held.pop(topic, None) is not None:
+                self._log.settled(f"writes {topic}")
             return
+        self._held[topic] = error
         self._log.warn(
-            "copies",
-            "cannot write dead letters to %s; the worker holds their records until it can: %s",
-            self._spec.dead_letters,
+            f"writes {topic}",
+            "cannot write to %s: %s. The records that wait for it stay in hand",
+            topic,
             error,
         )
 
@@ -141,10 +154,10 @@ class HandlerReport:
             f"handler {name}: the consumer is {state.name.lower()}": state is not ConsumerState.ACTIVE,
             f"handler {name}: the breaker is open ({failing})": handling.breaker.is_open,
             f"handler {name}: {counted(len(hung), 'attempt')} cannot be stopped after the timeout": bool(hung),
-            f"handler {name}: too many records wait for a retry, a key or a dead letter": handling.holdings.is_full,
-            f"handler {name}: dead letters cannot be written: {self._copy_error}": self._copy_error is not None,
+            f"handler {name}: too many records wait for a retry, a key or a write": handling.holdings.is_full,
         }
         reasons = [reason for reason, holds in checks.items() if holds]
+        reasons += [f"handler {name}: cannot write to {topic}: {error}" for topic, error in self._held.items()]
         if fullest is not None and fullest.used >= NOT_READY_AT:
             reasons.append(
                 f"handler {name}: the window of {fullest.partition} is full, held by offset {fullest.oldest}"

@@ -12,6 +12,7 @@ from kafka_groups.errors.texts import text_of
 from kafka_groups.functions import undone_work
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.rules.failures.signals import AttemptCancelledError, HandlerResultError
+from kafka_groups.share.workers.rules.runs import NO_OUTPUTS, Outputs
 from kafka_groups.share.workers.rules.steps import FailedRecord, InvokeHandler
 
 __all__ = ["RunResult", "check_done", "handler_cancelled", "handler_exit"]
@@ -26,12 +27,14 @@ class RunResult:
         failures: The records whose attempts failed.
         failed: The error of a whole batch, or None.
         busy_s: How long it took, in seconds.
+        outputs: What to write for the records at these positions before they are accepted.
     """
 
     run: InvokeHandler[AnyRecord]
     failures: Sequence[FailedRecord[AnyRecord]] = ()
     failed: Exception | None = None
     busy_s: float = field(default=0.0, kw_only=True)
+    outputs: Outputs = field(default=NO_OUTPUTS, kw_only=True)
 
 
 def check_done(result: Any) -> None:

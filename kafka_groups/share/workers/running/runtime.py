@@ -17,19 +17,19 @@ from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.group_start import set_group_start
 from kafka_groups.share.workers.handlers import HandlerSpec, record_key
 from kafka_groups.share.workers.health import HAS_STOPPED, Health, stopped_health
-from kafka_groups.share.workers.rules.dead_letter_headers import record_id
+from kafka_groups.share.workers.rules.dead_letter_headers import makes_dead_letters, record_id
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.process_gate import ProcessGate
-from kafka_groups.share.workers.running.dead_letter_writers import DeadLetterWriting, HandlerDeadLetterWriter
 from kafka_groups.share.workers.running.driver import POLL_AT_LEAST_MS, DriverParts, HandlerDriver
 from kafka_groups.share.workers.running.handler_calls import CallContext, HandlerCalls
 from kafka_groups.share.workers.running.handler_report import HandlerReport
 from kafka_groups.share.workers.running.operations import OperationTimes
 from kafka_groups.share.workers.running.preflight import HandlerGroup, preflight
+from kafka_groups.share.workers.running.record_writing import ProducerWriting, RecordWriting
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, TaskSlots, ThreadSlots
 from kafka_groups.telemetry.workers import WorkerTelemetry
@@ -45,7 +45,7 @@ WorkerConsumer = AsyncKafkaShareConsumer[bytes, bytes]
 _MOST_QUEUED = 1
 
 
-def handling_rules(spec: HandlerSpec, group: HandlerGroup) -> HandlingRules[AnyRecord]:
+def handling_rules(spec: HandlerSpec, group_id: str, group: HandlerGroup) -> HandlingRules[AnyRecord]:
     """Return the rules of a handler in its group.
 
     Raises:
@@ -71,7 +71,7 @@ def handling_rules(spec: HandlerSpec, group: HandlerGroup) -> HandlingRules[AnyR
         policy=DeliveryPolicy(group.delivery_limit),
         concurrency=spec.concurrency,
         buffer=spec.buffer,
-        copies=spec.dead_letters is not None,
+        dead_letter=None if spec.dead_letters is None else makes_dead_letters(spec.dead_letters, group_id),
         record_locks=group.record_locks,
         record_id=record_id,
         key_of=record_key if spec.order_by == "key" else spec.order_by,
@@ -179,7 +179,7 @@ class WorkerRuntime:
         try:
             with hooks_of(consumer).group.logging_warnings():  # without them a start without brokers is silent
                 group = await preflight(consumer, settings.group_id, spec, has_start=settings.start is not None)
-            rules = handling_rules(spec, group)
+            rules = handling_rules(spec, settings.group_id, group)
         except BaseException:
             # The consumer is not in `_running` yet, so nobody else would close it. Cancellations are included, as in
             # `start`.
@@ -193,7 +193,7 @@ class WorkerRuntime:
             consumer=consumer,
             handling=RecordHandling(rules, self._rng, self._gate),
             clock=self._clock,
-            letters=self._dead_letters(spec),
+            writing=self._writing(spec),
             report=report,
             times=OperationTimes.of(settings.group_id, settings.timer, settings.middleware),
             poll_at_least_ms=_poll_at_least_ms(settings),
@@ -203,13 +203,11 @@ class WorkerRuntime:
         driver = HandlerDriver(parts, lambda mailbox: self._slots(spec, mailbox))
         return _Running(spec, consumer, report, parts.handling, driver)
 
-    def _dead_letters(self, spec: HandlerSpec) -> DeadLetterWriting | None:
+    def _writing(self, spec: HandlerSpec) -> RecordWriting | None:
         settings = self._settings
         if spec.dead_letters is None:
             return None
-        if settings.letters is not None:
-            return settings.letters(spec.dead_letters)
-        return HandlerDeadLetterWriter(spec.dead_letters, settings.group_id, settings.given)
+        return ProducerWriting(settings.given) if settings.writing is None else settings.writing()
 
     def _slots(self, spec: HandlerSpec, mailbox: Mailbox) -> HandlerSlots:
         settings = self._settings

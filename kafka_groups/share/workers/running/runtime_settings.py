@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kafka_groups.client.assembly import Environment
     from kafka_groups.share.workers.handlers import HandlerSpec
     from kafka_groups.share.workers.processes.notes import HandlerNotes
-    from kafka_groups.share.workers.running.dead_letter_writers import DeadLetterWriting
+    from kafka_groups.share.workers.running.record_writing import RecordWriting
     from kafka_groups.types import TopicIdPartition
 
 __all__ = ["RuntimeSettings"]
@@ -33,7 +33,7 @@ class RuntimeSettings:
         sets_start: Whether this process sets that. A worker process leaves it to its parent.
         environment: Network, clock and randomness; None for the real ones.
         shutdown_ms: How long records in hand may run on when the worker stops.
-        letters: Makes the writer of dead letters for a topic; None for a producer.
+        writing: Makes what writes records for a handler; None for a producer.
         notes: Returns what the slots of a handler note their runs with, for a parent or a successor; None without one.
         suspects: What other processes of the worker were running when they were killed.
         others: Returns what other processes run, or were running when they were killed, of some offsets of a partition.
@@ -49,7 +49,7 @@ class RuntimeSettings:
     sets_start: bool = True
     environment: "Environment | None" = None
     shutdown_ms: int = 25_000
-    letters: "Callable[[str], DeadLetterWriting] | None" = None
+    writing: "Callable[[], RecordWriting] | None" = None
     notes: "Callable[[HandlerSpec], HandlerNotes] | None" = None
     suspects: Sequence[RunningRange] = ()
     others: "Callable[[TopicIdPartition, int, int], Sequence[RunningRange]] | None" = None

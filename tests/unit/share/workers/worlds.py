@@ -7,10 +7,13 @@ from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import Any
 
+from attrs import define, field, frozen
+
 from kafka_groups.client.assembly import Environment
 from kafka_groups.errors import DeliveryFailedError
+from kafka_groups.records.record_to_write import RecordToWrite, WriteOutcome
 from kafka_groups.share import Worker
-from kafka_groups.share.workers.running.dead_letter_writers import PendingDeadLetter
+from kafka_groups.share.workers.running.record_writing import HeldUp, Took
 from kafka_groups.share.workers.running.runtime import WorkerRuntime
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.telemetry.workers import WorkerTelemetry
@@ -22,25 +25,83 @@ Program = Callable[["WorkerWorld"], Awaitable[None]]
 DEAD = "orders.dead"
 
 
+@frozen
+class Letter:
+    """A dead letter."""
+
+    record: RecordToWrite
+
+    @property
+    def value(self) -> bytes | None:
+        """The value."""
+        return self.record.value
+
+    @property
+    def reason(self) -> str:
+        """Why the record was given up."""
+        return (self._headers["__dlq.errors.message"] or b"").decode()
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether it may be a second copy."""
+        return "__dlq.errors.possible.duplicate" in self._headers
+
+    @property
+    def _headers(self) -> dict[str, bytes | None]:
+        return dict(self.record.headers)
+
+
 class Letters:
     """Takes dead letters, each time in `takes_s`; fails while `is_down`."""
 
     def __init__(self) -> None:
-        self.written: list[PendingDeadLetter] = []
+        self.written: list[Letter] = []
         self.is_down = False
         self.tries = 0
         self.takes_s = 0.01
         self.confirmed_s: list[float] = []
 
-    async def write(self, letters: Sequence[PendingDeadLetter]) -> Exception | None:
+    def room(self, owner: str, took: Took, held: HeldUp) -> "LettersRoom":
+        """Return the room of a handler."""
+        return LettersRoom(self, took)
+
+    async def write(self, letters: Sequence[RecordToWrite]) -> DeliveryFailedError | None:
         """Write letters."""
         self.tries += 1
         await asyncio.sleep(self.takes_s)
         if self.is_down:
-            return DeliveryFailedError("the topic is down", failed=len(letters), unanswered=0)
-        self.written += letters
+            return DeliveryFailedError("the topic is down", failed=len(letters), unanswered=0, retriable=True)
+        self.written += map(Letter, letters)
         self.confirmed_s.append(asyncio.get_running_loop().time())
         return None
+
+
+@define(eq=False)
+class LettersRoom:
+    """Writes what a handler gives in one turn together."""
+
+    _letters: Letters
+    _took: Took
+    _queued: dict[object, Sequence[RecordToWrite]] = field(factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(factory=set)
+
+    def write(self, records: Sequence[RecordToWrite], token: object) -> None:
+        """Write records."""
+        if not self._queued:
+            task = asyncio.get_running_loop().create_task(self._write())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        self._queued[token] = records
+
+    def withdraw(self, token: object) -> bool:
+        """Drop records that were not sent."""
+        return self._queued.pop(token, None) is not None
+
+    async def _write(self) -> None:
+        queued, self._queued = self._queued, {}
+        if queued:
+            error = await self._letters.write([record for records in queued.values() for record in records])
+            self._took([WriteOutcome(list(queued), error)])
 
 
 class WorkerWorld(World):
@@ -73,7 +134,7 @@ class WorkerWorld(World):
             group_id="g",
             given={"bootstrap_servers": self.cluster.bootstrap_servers, **given},
             environment=Environment(self.network, self.clock, self.simulation.rng),
-            letters=lambda _: self.letters,
+            writing=lambda: self.letters,
             timer=asyncio.get_running_loop().time,
             **settings,
         )

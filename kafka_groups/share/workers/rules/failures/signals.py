@@ -11,6 +11,7 @@ __all__ = [
     "AttemptTimeoutError",
     "HandlerResultError",
     "NeverAwaitedError",
+    "OutputError",
     "ParseError",
     "Reject",
     "Retry",
@@ -74,6 +75,13 @@ class ParseError(Exception):
     def __init__(self, error: Exception) -> None:
         super().__init__(f"the value cannot be parsed: {text_of(error)}")
         self.error = error
+
+
+class OutputError(KafkaGroupsError):
+    """An output of a handler cannot be written: brokers refuse it for good, for example because it is too large.
+
+    The record has failed, and is not retried. Rules in `errors` apply, and `exhausted` otherwise.
+    """
 
 
 class AttemptTimeoutError(TimeoutError):

@@ -13,6 +13,7 @@ from kafka_groups.share.workers.rules.failures.backoffs import LONGEST_WAIT_IN_P
 from kafka_groups.share.workers.rules.failures.signals import (
     AttemptTimeoutError,
     HandlerResultError,
+    OutputError,
     ParseError,
     Reject,
     Retry,
@@ -116,7 +117,8 @@ class FailureRules:
             return Again(self.retries, self._asked_ms(error))
         # The handler has not run, so a rule for its exceptions does not apply, even one for `ValueError`. The value
         # will not be readable the next time, either, so there is no retry.
-        if isinstance(error, ParseError):
+        # Outputs that cannot be written would not be the next time, either, but are the handler's: a rule may apply.
+        if isinstance(error, ParseError) or (isinstance(error, OutputError) and self._rule_of(error) is None):
             return Decision(self.exhausted, str(error))
         # Work that the handler has returned instead of doing it would be missing for every record: the code has to
         # change.

@@ -4,17 +4,21 @@ import random
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from kafka_groups.records.record_to_write import RecordToWrite
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
 from kafka_groups.share.workers.rules.outbox import EventKind
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, FailedRecord, InvokeHandler, WriteDeadLetter
+from kafka_groups.share.workers.rules.runs import NO_OUTPUTS, Outputs
+from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, FailedRecord, InvokeHandler, WriteRecords
 from kafka_groups.types import AcknowledgeType
-from tests.unit.share.workers.rules.jobs import PARTITIONS, Job, record_id
+from tests.unit.share.workers.rules.jobs import PARTITIONS, Job, dead_letter, record_id
 
-__all__ = ["Bench", "outage", "poison"]
+__all__ = ["OUTPUTS", "Bench", "outage", "poison"]
+
+OUTPUTS = "invoices"
 
 NO_ERRORS: Mapping[type[Exception], OnError | Backoff] = MappingProxyType({})
 
@@ -35,7 +39,7 @@ class Bench:
     Attributes:
         handling: The rules.
         runs: The runs under way.
-        copies: Dead letters that are being written.
+        copies: What is being written: dead letters, and outputs.
         settles: Acknowledgements that are not confirmed.
         confirms: Whether acknowledgements are confirmed at once.
         starts: How many records of a run its slot begins at once.
@@ -68,7 +72,7 @@ class Bench:
             policy=DeliveryPolicy(limit),
             concurrency=concurrency,
             buffer=buffer,
-            copies=copies,
+            dead_letter=dead_letter if copies else None,
             record_locks=locks,
             record_id=record_id,
             key_of=self._key_of if is_keyed else None,
@@ -79,7 +83,7 @@ class Bench:
         self.handling: RecordHandling[Job] = RecordHandling(rules, random.Random(7))
         self.now_ms = 0
         self.runs: list[InvokeHandler[Job]] = []
-        self.copies: list[WriteDeadLetter[Job]] = []
+        self.copies: list[WriteRecords[Job]] = []
         self.settles: list[AcknowledgeRecords[Job]] = []
         self.confirms = True
         self.starts = 1
@@ -118,7 +122,7 @@ class Bench:
             if isinstance(step, InvokeHandler):
                 self._begin(step)
                 self.started.append([job.place[1] for job in step.records])
-            elif isinstance(step, WriteDeadLetter):
+            elif isinstance(step, WriteRecords):
                 self.copies.append(step)
                 self.letters.append((step.opened.place[1], step.opened.reason))
             else:
@@ -158,6 +162,13 @@ class Bench:
         for job in jobs:
             self.end(self.run_of(job), {})
 
+    def succeed_with(self, job: Job, *values: bytes, topic: str = OUTPUTS) -> None:
+        """End the run of a record well, with outputs."""
+        run = self.run_of(job)
+        outputs = {run.records.index(job): [RecordToWrite(topic, None, value) for value in values]}
+        self.report(run, {}, outputs=outputs)
+        self.go()
+
     def fail(self, job: Job, error: Exception | None = None) -> None:
         """End the run of a record; the others of its run have succeeded."""
         run = self.run_of(job)
@@ -177,20 +188,25 @@ class Bench:
         self.go()
 
     def report(
-        self, run: InvokeHandler[Job], errors: Mapping[int, Exception], *, failed: Exception | None = None
+        self,
+        run: InvokeHandler[Job],
+        errors: Mapping[int, Exception],
+        *,
+        failed: Exception | None = None,
+        outputs: Outputs = NO_OUTPUTS,
     ) -> None:
         """Report the end of a run, and take no step yet."""
         while run.unstarted:
             run.take()
         self.runs.remove(run)
         failures: Sequence[FailedRecord[Job]] = [FailedRecord(index, error) for index, error in errors.items()]
-        self.handling.runs.ran(run, failures, self.now_ms, failed=failed)
+        self.handling.runs.ran(run, failures, self.now_ms, failed=failed, outputs=outputs)
 
     def write(self, error: Exception | None = None) -> None:
-        """Confirm the dead letters, or let them fail."""
+        """Confirm what is being written, or let it fail."""
         copies, self.copies = self.copies, []
         for copy in copies:
-            self.handling.copying.copied(copy, error, self.now_ms)
+            self.handling.writing.written(copy, error, self.now_ms)
         self.go()
 
     def confirm(self, *refused: Job) -> None:

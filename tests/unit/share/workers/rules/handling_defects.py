@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from kafka_groups.share.workers.rules import outcomes
-from kafka_groups.share.workers.rules.dead_letter_copies import DeadLetterCopies
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
@@ -14,8 +13,9 @@ from kafka_groups.share.workers.rules.keys import KeyOrder
 from kafka_groups.share.workers.rules.lost import LostRecords
 from kafka_groups.share.workers.rules.outbox import HandlingOutbox
 from kafka_groups.share.workers.rules.outcomes import AttemptOutcomes
-from kafka_groups.share.workers.rules.runs import RunningRecords
-from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord, WriteDeadLetter
+from kafka_groups.share.workers.rules.record_writes import RecordWrites
+from kafka_groups.share.workers.rules.runs import Outputs, RunningRecords
+from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord, WriteRecords
 from kafka_groups.share.workers.rules.suspects import SuspectRecords
 from kafka_groups.types import AcknowledgeType, RecordId
 from tests.support.planted_defects import Patch, by_name
@@ -34,27 +34,26 @@ Runs = RunningRecords[Any]
 def copies_follow_rejects(patch: Patch) -> None:
     """A record is rejected at once, and copied at some time."""
 
-    def write_dead_letter(self: DeadLetterCopies[Any], opened: Opened, reason: str, now_ms: int) -> None:
+    def write_dead_letter(self: RecordWrites[Any], opened: Opened, reason: str, now_ms: int) -> None:
         self._outbox.end(opened, AcknowledgeType.REJECT, now_ms)
 
-    patch.setattr(DeadLetterCopies, "write_dead_letter", write_dead_letter)
+    patch.setattr(RecordWrites, "write_dead_letter", write_dead_letter)
 
 
 def copies_need_no_confirmation(patch: Patch) -> None:
     """A dead letter that was not written counts as written."""
-    copied = DeadLetterCopies.copied
-    patch.setattr(DeadLetterCopies, "copied", lambda self, copy, error, now_ms: copied(self, copy, None, now_ms))
+    written = RecordWrites.written
+    patch.setattr(RecordWrites, "written", lambda self, write, error, now_ms: written(self, write, None, now_ms))
 
 
 def late_copies_count_for_redeliveries(patch: Patch) -> None:
     """The result of a copy whose record's lock was lost is taken for that of its redelivery."""
 
-    def copied(self: DeadLetterCopies[Any], copy: WriteDeadLetter[Any], error: Exception | None, now_ms: int) -> None:
-        if self._under_way.pop(copy.opened.place, None) is not None:
-            copy.opened.is_copied = True
-            self._go_on(copy.opened, now_ms)
+    def written(self: RecordWrites[Any], write: WriteRecords[Any], error: Exception | None, now_ms: int) -> None:
+        if self._dead_letters.pop(write.opened.place, None) is not None:
+            self._go_on(write.opened, now_ms)
 
-    patch.setattr(DeadLetterCopies, "copied", copied)
+    patch.setattr(RecordWrites, "written", written)
 
 
 # ---------------------------------------------------------------------------------------------- outages
@@ -105,10 +104,10 @@ def empty_runs_are_successes(patch: Patch) -> None:
     """A run of which everything was taken back closes the breaker."""
     ran = RunningRecords.ran
 
-    def ran_well(self: Runs, run: InvokeHandler[Any], failures: Any, now_ms: int, *, failed: Any = None) -> None:
+    def ran_well(self: Runs, run: InvokeHandler[Any], failures: Any, now_ms: int, **more: Any) -> None:
         if not run.records:
             self._outcomes.worked()
-        ran(self, run, failures, now_ms, failed=failed)
+        ran(self, run, failures, now_ms, **more)
 
     patch.setattr(RunningRecords, "ran", ran_well)
 
@@ -117,12 +116,14 @@ def successes_count_before_failures(patch: Patch) -> None:
     """Of a run, the successes are counted first, so that failures that were not in a row open the breaker."""
     sort_out = RunningRecords._sort_out
 
-    def count_first(self: Runs, run: InvokeHandler[Any], errors: Mapping[int, Exception], now_ms: int) -> None:
+    def count_first(
+        self: Runs, run: InvokeHandler[Any], errors: Mapping[int, Exception], outputs: Outputs, now_ms: int
+    ) -> None:
         if len(errors) < len(run.records):
             self._outcomes.worked()
         with Patch.context() as inner:
             inner.setattr(self._outcomes, "worked", lambda: None)
-            sort_out(self, run, errors, now_ms)
+            sort_out(self, run, errors, outputs, now_ms)
 
     patch.setattr(RunningRecords, "_sort_out", count_first)
 
@@ -227,14 +228,16 @@ def partial_batches_are_not_settled(patch: Patch) -> None:
     """If some records of a batch fail, the others are forgotten."""
     sort_out = RunningRecords._sort_out
 
-    def forget(self: Runs, run: InvokeHandler[Any], errors: Mapping[int, Exception], now_ms: int) -> None:
+    def forget(
+        self: Runs, run: InvokeHandler[Any], errors: Mapping[int, Exception], outputs: Outputs, now_ms: int
+    ) -> None:
         def settle_failures(records: Sequence[Any], kind: AcknowledgeType) -> None:
             if kind is not AcknowledgeType.ACCEPT or not (run.is_batch and errors):
                 HandlingOutbox.settle(self._outbox, records, kind)
 
         with Patch.context() as inner:
             inner.setattr(self._outbox, "settle", settle_failures)
-            sort_out(self, run, errors, now_ms)
+            sort_out(self, run, errors, outputs, now_ms)
 
     patch.setattr(RunningRecords, "_sort_out", forget)
 

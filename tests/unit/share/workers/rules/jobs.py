@@ -3,18 +3,39 @@
 import enum
 import random
 import uuid
+from typing import Any
 
 from attrs import define, field
 
+from kafka_groups.records.record_to_write import RecordToWrite
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
+from kafka_groups.share.workers.rules.steps import OpenRecord
 from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
 
-__all__ = ["PARTITIONS", "HandlerPlan", "Harmless", "Job", "Nature", "Ruled", "Unwanted", "failure_rules", "record_id"]
+__all__ = [
+    "DEAD",
+    "PARTITIONS",
+    "HandlerPlan",
+    "Harmless",
+    "Job",
+    "Nature",
+    "Ruled",
+    "Unwanted",
+    "dead_letter",
+    "failure_rules",
+    "record_id",
+]
 
+DEAD = "orders.dead"
 TOPIC = uuid.UUID(int=29)
 PARTITIONS = (TopicIdPartition(TOPIC, 0, "orders"), TopicIdPartition(TOPIC, 1, "orders"))
+
+
+def dead_letter(opened: OpenRecord[Any]) -> RecordToWrite:
+    """A dead letter, which says what it is a copy of."""
+    return RecordToWrite(DEAD, None, None, (("place", repr(opened.place).encode()),))
 
 
 class Harmless(Exception):  # noqa: N818 - the handler's words

@@ -13,8 +13,15 @@ from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.process_gate import ProcessGate
-from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, InvokeHandler, OpenRecord, WriteDeadLetter
+from kafka_groups.share.workers.rules.steps import (
+    AcknowledgeRecords,
+    InvokeHandler,
+    OpenRecord,
+    WritePurpose,
+    WriteRecords,
+)
 from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
+from tests.unit.share.workers.rules.jobs import dead_letter
 
 __all__ = ["NaiveProcess", "ProcessPlan"]
 
@@ -74,7 +81,7 @@ class _Handler:
     handling: RecordHandling[RecordId]
     runs: list[InvokeHandler[RecordId]] = field(factory=list)
     current: dict[InvokeHandler[RecordId], RecordId] = field(factory=dict)
-    copies: list[WriteDeadLetter[RecordId]] = field(factory=list)
+    copies: list[WriteRecords[RecordId]] = field(factory=list)
     settles: list[AcknowledgeRecords[RecordId]] = field(factory=list)
     in_flight: dict[int, int] = field(factory=dict)
 
@@ -115,7 +122,7 @@ class NaiveProcess:
             policy=DeliveryPolicy(LIMIT),
             concurrency=4,
             buffer=8,
-            copies=has_letters,
+            dead_letter=dead_letter if has_letters else None,
             record_locks=2_000,
             record_id=lambda place: place,
         )
@@ -140,7 +147,7 @@ class NaiveProcess:
         while (step := handler.handling.next(self.now_ms)) is not None:
             if isinstance(step, InvokeHandler):
                 handler.runs.append(step)
-            elif isinstance(step, WriteDeadLetter):
+            elif isinstance(step, WriteRecords):
                 handler.copies.append(step)
             else:
                 handler.settles.append(step)
@@ -178,8 +185,8 @@ class NaiveProcess:
     def _check_no_copy_is_under_way(self) -> None:
         """Nothing starts while a record that may be lost is not copied yet."""
         for handler in self._handlers:
-            copying = [copy.opened for copy in handler.copies]
-            assert not any(opened.is_before for opened in copying), (handler.topic.partition, copying)
+            copying = [copy for copy in handler.copies if copy.purpose is WritePurpose.BEFORE_PROCESSING]
+            assert not copying, (handler.topic.partition, copying)
 
     def _die(self, killer: RunningRange) -> None:
         self.deaths += 1
@@ -193,7 +200,7 @@ class NaiveProcess:
         if handler.copies:
             copy = handler.copies.pop(self.rng.randrange(len(handler.copies)))
             handler.topic.copied[_offset_of(copy.opened)] += 1
-            handler.handling.copying.copied(copy, None, self.now_ms)
+            handler.handling.writing.written(copy, None, self.now_ms)
 
     def _settle(self, handler: _Handler) -> None:
         if not handler.settles:

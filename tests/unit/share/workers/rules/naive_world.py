@@ -16,10 +16,20 @@ from kafka_groups.share.workers.rules.steps import (
     FailedRecord,
     InvokeHandler,
     OpenRecord,
-    WriteDeadLetter,
+    WritePurpose,
+    WriteRecords,
 )
 from kafka_groups.types import AcknowledgeType, RecordId
-from tests.unit.share.workers.rules.jobs import PARTITIONS, HandlerPlan, Harmless, Job, Nature, failure_rules, record_id
+from tests.unit.share.workers.rules.jobs import (
+    PARTITIONS,
+    HandlerPlan,
+    Harmless,
+    Job,
+    Nature,
+    dead_letter,
+    failure_rules,
+    record_id,
+)
 from tests.unit.share.workers.rules.naive_broker import NaiveBroker
 from tests.unit.share.workers.rules.naive_checks import Checks, Slot
 
@@ -62,7 +72,7 @@ class WorldPlan:
             policy=DeliveryPolicy(self.limit),
             concurrency=self.concurrency,
             buffer=12,
-            copies=self.copies,
+            dead_letter=dead_letter if self.copies else None,
             record_locks=2_000,
             record_id=record_id,
             key_of=(lambda job: job.key) if self.is_keyed else None,
@@ -89,7 +99,7 @@ class NaiveWorld:
         self.checks = Checks(DeliveryPolicy(plan.limit), plan.concurrency, plan.copies)
         self.now_ms = self.attempts = 0
         self.slots: list[Slot] = []
-        self.copies: list[WriteDeadLetter[Job]] = []
+        self.copies: list[WriteRecords[Job]] = []
         self.settles: list[AcknowledgeRecords[Job]] = []
         self.jobs: list[Job] = []
         self.remembered: set[RecordId] = set()
@@ -187,7 +197,9 @@ class NaiveWorld:
         assert self.handling.breaker.is_open == self.checks.breaker.is_open, "the breaker"
         if was_open and self.checks.breaker.is_open:
             now = {opened.place: opened.retries for opened in self.handling.holdings.waiting}
-            dead_lettered = {opened.place for opened in self.handling.copying if not opened.is_before}
+            dead_lettered = {
+                opened.place for opened in self.handling.writing if opened.purpose is WritePurpose.DEAD_LETTER
+            }
             for job, error in zip(run.records, slot.results, strict=True):
                 before = retries[job.place]
                 assert now.get(job.place, before) == before, f"a retry of {job} was used while the breaker is open"
@@ -222,7 +234,7 @@ class NaiveWorld:
             copy = self.copies.pop(choice % len(self.copies))
             if works:
                 self.checks.copied.add(copy.opened.place)
-            self.handling.copying.copied(copy, None if works else OSError("no leader"), self.now_ms)
+            self.handling.writing.written(copy, None if works else OSError("no leader"), self.now_ms)
             self.turn()
 
     def finish_settle(self, choice: int, *, works: bool) -> None:
@@ -309,13 +321,13 @@ class NaiveWorld:
             self._take(step)
         raise AssertionError("the steps do not end")
 
-    def _take(self, step: InvokeHandler[Job] | WriteDeadLetter[Job] | AcknowledgeRecords[Job]) -> None:
+    def _take(self, step: InvokeHandler[Job] | WriteRecords[Job] | AcknowledgeRecords[Job]) -> None:
         if isinstance(step, InvokeHandler):
             unconfirmed = [job for settle in self.settles for job in settle.records]
             self.checks.run(step, self.slots, unconfirmed, self.now_ms)
             self.checks.other_probe(step, self._idle(step))
             self.slots.append(Slot(step, self.now_ms))
-        elif isinstance(step, WriteDeadLetter):
+        elif isinstance(step, WriteRecords):
             assert step.opened.record.is_in_hand, f"{step.opened.record} is copied without a lock"
             self.copies.append(step)
         else:

@@ -216,7 +216,7 @@ def test_a_copy_that_fails_is_written_again_with_growing_waits() -> None:
     assert not bench.outcomes
     bench.write()
     assert bench.outcomes == {job: REJECT}
-    assert bench.happened(EventKind.COPY_FAILED) == 4
+    assert bench.happened(EventKind.WRITE_FAILED) == 4
 
 
 def test_without_a_topic_of_the_worker_the_brokers_copy() -> None:

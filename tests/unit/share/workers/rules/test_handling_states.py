@@ -21,7 +21,7 @@ class State(enum.Enum):
     HELD = "held"
     RUNNING = "running"
     WAITING = "waiting"
-    COPYING = "copying"
+    WRITING = "writing"
     SETTLING = "settling"
     LOST = "lost"
     ENDED = "confirmed by the broker"
@@ -52,8 +52,8 @@ class Subject:
             return State.LOST if job.place in bench.run_of(job).lost else State.RUNNING
         if any(opened.record is job for opened in bench.handling.holdings.waiting):
             return State.WAITING
-        if any(opened.record is job for opened in bench.handling.copying):
-            return State.COPYING
+        if any(opened.record is job for opened in bench.handling.writing):
+            return State.WRITING
         if any(job in settle.records for settle in bench.settles):
             return State.SETTLING
         if self.is_confirmed:
@@ -104,7 +104,7 @@ PREPARE: dict[State, Callable[[Subject], object]] = {
     State.HELD: lambda it: None,
     State.RUNNING: lambda it: None,
     State.WAITING: lambda it: it.fails(poison()),
-    State.COPYING: lambda it: it.fails(Reject()),
+    State.WRITING: lambda it: it.fails(Reject()),
     State.SETTLING: lambda it: it.succeeds(),
     State.LOST: lambda it: it.bench.lose(it.job),
 }
@@ -127,11 +127,11 @@ EVENTS: dict[str, Callable[[Subject], object]] = {
     "second signal": lambda it: it.bench.stop(0),
 }
 
-_H, _R, _W, _C, _S, _L = State.HELD, State.RUNNING, State.WAITING, State.COPYING, State.SETTLING, State.LOST
+_H, _R, _W, _C, _S, _L = State.HELD, State.RUNNING, State.WAITING, State.WRITING, State.SETTLING, State.LOST
 _E, _F, NO = State.ENDED, State.FORGOTTEN, None
 
 TABLE: dict[str, tuple[State | None, ...]] = {
-    # from:                  HELD RUNNING WAITING COPYING SETTLING LOST
+    # from:                  HELD RUNNING WAITING WRITING SETTLING LOST
     "succeeds":              (NO,   _S,     NO,     NO,     NO,    _F),
     "fails":                 (NO,   _W,     NO,     NO,     NO,    _F),
     "is rejected":           (NO,   _C,     NO,     NO,     NO,    _F),

@@ -1,6 +1,7 @@
 """Lost locks: never a second handler of an offset in one process, and no work twice that is done."""
 
 from kafka_groups.share.workers.rules.lost import REMEMBERED, LostRecords
+from kafka_groups.share.workers.rules.steps import WriteRecords
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.bench import Bench, poison
 from tests.unit.share.workers.rules.jobs import PARTITIONS, Job
@@ -144,7 +145,8 @@ def test_records_that_were_dropped_do_not_block_their_key() -> None:
     assert bench.running == [again]
 
 
-def test_a_letter_of_a_lost_delivery_says_nothing_about_the_next() -> None:
+def with_a_late_letter() -> tuple[Bench, WriteRecords[Job], Job]:
+    """A record that was given up again while the letter of its lost delivery is under way."""
     bench = Bench(times=0)
     first = bench.take(0)[0]
     bench.fail(first)
@@ -152,9 +154,24 @@ def test_a_letter_of_a_lost_delivery_says_nothing_about_the_next() -> None:
     bench.lose(first)
     again = bench.take(0, count=2)[0]
     bench.fail(again)
-    bench.handling.copying.copied(late, None, bench.now_ms)
+    assert not bench.copies, "both would be written"
+    return bench, late, again
+
+
+def test_a_letter_of_a_lost_delivery_serves_for_the_next() -> None:
+    bench, late, again = with_a_late_letter()
+    bench.handling.writing.written(late, None, bench.now_ms)
     bench.go()
-    assert not bench.outcomes, "its own letter is under way"
+    assert not bench.outcomes
+    bench.advance(100)
+    assert not bench.copies
+    assert bench.outcomes == {again: AcknowledgeType.REJECT}
+
+
+def test_a_letter_of_a_lost_delivery_that_was_not_written_is_written_for_the_next() -> None:
+    bench, late, again = with_a_late_letter()
+    bench.handling.writing.written(late, OSError(), bench.now_ms)
+    bench.advance(100)
     bench.write()
     assert bench.outcomes == {again: AcknowledgeType.REJECT}
 

@@ -12,8 +12,9 @@ from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import MOST_NAMED, NamedSuspects, RunningRange
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, InvokeHandler, WriteDeadLetter
+from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, InvokeHandler, WritePurpose, WriteRecords
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
+from tests.unit.share.workers.rules.jobs import dead_letter
 
 ORDERS = TopicIdPartition(UUID(int=1), 3, "orders")
 OTHERS = TopicIdPartition(UUID(int=1), 4, "orders")
@@ -26,7 +27,7 @@ def handling(*, concurrency: int = 4, copies: bool = False, by_key: bool = False
         policy=DeliveryPolicy(5),
         concurrency=concurrency,
         buffer=100,
-        copies=copies,
+        dead_letter=dead_letter if copies else None,
         record_locks=2_000,
         record_id=lambda offset: (ORDERS, offset),
         key_of=(lambda offset: offset) if by_key else None,
@@ -38,7 +39,7 @@ def started(rules: RecordHandling[int]) -> list[InvokeHandler[int]]:
     """The runs that start now. Acknowledgements in between are confirmed."""
     runs = []
     while (step := rules.next(0)) is not None:
-        assert not isinstance(step, WriteDeadLetter)
+        assert not isinstance(step, WriteRecords)
         if isinstance(step, AcknowledgeRecords):
             rules.outbox.settled(step)
         else:
@@ -100,9 +101,9 @@ def test_a_named_record_on_one_of_its_last_deliveries_is_copied_first() -> None:
     copies = [rules.next(0), rules.next(0)]
     assert rules.next(0) is None
     for copy in copies:
-        assert isinstance(copy, WriteDeadLetter)
-        assert copy.opened.is_before
-        rules.copying.copied(copy, None, 0)
+        assert isinstance(copy, WriteRecords)
+        assert copy.purpose is WritePurpose.BEFORE_PROCESSING
+        rules.writing.written(copy, None, 0)
     assert order(rules) == [[10], [11]]
 
 

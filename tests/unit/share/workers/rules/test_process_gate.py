@@ -15,10 +15,11 @@ from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.process_gate import ProcessGate
 from kafka_groups.share.workers.rules.runs import RunningRecords
-from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, FailedRecord, InvokeHandler, WriteDeadLetter
+from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, FailedRecord, InvokeHandler, WriteRecords
 from kafka_groups.share.workers.rules.suspects import LONGEST_ALONE_MS
 from kafka_groups.types import RecordId, TopicIdPartition
 from tests.support.planted_defects import Patch, by_name
+from tests.unit.share.workers.rules.jobs import dead_letter
 from tests.unit.share.workers.rules.naive_process import NaiveProcess, ProcessPlan
 
 ORDERS, PAYMENTS = (TopicIdPartition(UUID(int=number), 0, name) for number, name in ((1, "orders"), (2, "payments")))
@@ -36,7 +37,7 @@ def handling_of(gate: ProcessGate, *, is_batch: bool = False) -> Handling:
         policy=DeliveryPolicy(5),
         concurrency=4,
         buffer=100,
-        copies=True,
+        dead_letter=dead_letter,
         record_locks=2_000,
         record_id=lambda place: place,
         batch=BatchSizes(10, 20_000) if is_batch else None,
@@ -84,9 +85,9 @@ def test_nothing_of_any_handler_starts_while_one_copies_last_deliveries(gate: Pr
     arrive(orders, ORDERS, 7, count=4)
     arrive(payments, PAYMENTS, 0)
     copy = orders.next(0)
-    assert isinstance(copy, WriteDeadLetter)
+    assert isinstance(copy, WriteRecords)
     assert payments.next(0) is None
-    orders.copying.copied(copy, None, 5)
+    orders.writing.written(copy, None, 5)
     assert payments.next(5) is not None
 
 
@@ -95,8 +96,8 @@ def test_a_copy_that_failed_holds_up_no_other_handler(gate: ProcessGate) -> None
     arrive(orders, ORDERS, 7, count=4)
     arrive(payments, PAYMENTS, 0)
     copy = orders.next(0)
-    assert isinstance(copy, WriteDeadLetter)
-    orders.copying.copied(copy, OSError("no brokers"), 5)
+    assert isinstance(copy, WriteRecords)
+    orders.writing.written(copy, OSError("no brokers"), 5)
     assert payments.next(5) is not None
 
 
@@ -112,8 +113,8 @@ def test_records_that_no_slot_has_started_wait_for_the_copies_of_others(gate: Pr
     assert payments.next(0) is None
     assert not run.unstarted
     assert payments.in_hand["held"] == 39
-    assert isinstance(copy, WriteDeadLetter)
-    orders.copying.copied(copy, None, 5)
+    assert isinstance(copy, WriteRecords)
+    orders.writing.written(copy, None, 5)
     assert run_of(payments, 5).records[0] == (PAYMENTS, 1)
 
 

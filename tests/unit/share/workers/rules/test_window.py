@@ -43,7 +43,7 @@ def test_each_state_counts() -> None:
     assert used(bench) == 0.03, "running"
     bench.fail(jobs[0])
     bench.handling.measure_windows(0)
-    assert used(bench) == 0.03, "copying"
+    assert used(bench) == 0.03, "writing"
     bench.write()
     bench.handling.measure_windows(0)
     assert used(bench) == 0.02, "running, and one held"

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from kafka_groups.errors import DeliveryFailedError
+from kafka_groups.records.record_to_write import RecordToWrite
 from kafka_groups.share import Backoff, OnError, Reject
-from kafka_groups.share.workers.running.dead_letter_writers import PendingDeadLetter
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.workers.worlds import DEAD, WorkerWorld, has, reach, reasons, simulate, values_left
 
@@ -30,7 +31,7 @@ def test_a_record_without_a_key_for_its_order_becomes_a_dead_letter() -> None:
             await reach(lambda: has(world.letters.written, 2) and has(seen, 2))
             await reach(lambda: runtime.health.is_ready)
         assert seen == [b"ann", b"bob"]
-        assert [(letter.record.value, letter.reason) for letter in world.letters.written] == [
+        assert [(letter.value, letter.reason) for letter in world.letters.written] == [
             (b"nobody", "order_by has no key for the record: KeyError: b'nobody'"),
             (b"list", "order_by has no key for the record: TypeError: unhashable type: 'list'"),
         ]
@@ -86,7 +87,7 @@ def test_an_error_without_a_text_is_an_error_like_others() -> None:
     simulate(program)
 
 
-def test_dead_letters_that_cannot_be_made_are_tried_again_and_reported(caplog: pytest.LogCaptureFixture) -> None:
+def test_dead_letters_that_are_refused_for_good_are_tried_again_and_reported(caplog: pytest.LogCaptureFixture) -> None:
     async def program(world: WorkerWorld) -> None:
         worker = world.worker()
 
@@ -96,9 +97,9 @@ def test_dead_letters_that_cannot_be_made_are_tried_again_and_reported(caplog: p
 
         write, tries = world.letters.write, count()
 
-        async def failing(letters: Sequence[PendingDeadLetter]) -> Exception | None:
+        async def failing(letters: Sequence[RecordToWrite]) -> DeliveryFailedError | None:
             if next(tries) < 3:
-                raise ValueError("a header of the record is no text")
+                return DeliveryFailedError("a header of the record is no text", failed=1, unanswered=0)
             return await write(letters)
 
         world.letters.write = failing  # type: ignore[method-assign]
@@ -110,4 +111,4 @@ def test_dead_letters_that_cannot_be_made_are_tried_again_and_reported(caplog: p
         assert await values_left(world) == []
 
     simulate(program)
-    assert "cannot write dead letters to" in caplog.text
+    assert f"cannot write to {DEAD}" in caplog.text

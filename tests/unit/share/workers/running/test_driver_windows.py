@@ -34,7 +34,7 @@ def test_a_full_window_is_reported_and_given_up_if_the_handler_says_so() -> None
             await reach(lambda: len(seen) == 299)
             await reach(lambda: runtime.health.is_ready)
         (letter,) = world.letters.written
-        assert letter.record.value == b"0"
+        assert letter.value == b"0"
         assert "held back" in letter.reason
 
     simulate(program)

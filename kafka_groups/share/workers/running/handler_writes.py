@@ -1,0 +1,84 @@
+"""The writes of one handler between its rules and what writes for it."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from kafka_groups.records.record_to_write import WriteOutcome
+from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.workers.rules.record_writes import RecordWrites
+from kafka_groups.share.workers.rules.steps import WriteRecords
+from kafka_groups.share.workers.running.handler_report import HandlerReport
+from kafka_groups.share.workers.running.operations import OperationTimes
+from kafka_groups.share.workers.running.record_writing import RecordWriting
+
+__all__ = ["HandlerWrites"]
+
+
+class HandlerWrites:
+    """Hands the rules' writes on, and their results back.
+
+    Args:
+        name: The name of the handler.
+        rules: The rules.
+        writing: Writes records; None if the handler has nothing to write.
+        report: Hears of results.
+        times: Takes durations.
+
+    Attributes:
+        wake: Called when there is a result.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        rules: RecordWrites[AnyRecord],
+        writing: RecordWriting | None,
+        report: HandlerReport,
+        times: OperationTimes,
+    ) -> None:
+        self._rules = rules
+        self._report = report
+        self._times = times
+        self.wake: Callable[[], None] = _nobody
+        self._outcomes: deque[WriteOutcome] = deque()
+        self._begun_s: dict[object, float] = {}
+        self._room = None if writing is None else writing.room(name, self._took, self._held)
+
+    def write(self, write: WriteRecords[AnyRecord]) -> None:
+        """Write records."""
+        assert self._room is not None  # noqa: S101 - the rules write only what the handler has topics for
+        self._begun_s[write] = self._times.timer()
+        self._room.write(write.records, write)
+
+    def withdraw(self, now_ms: int) -> None:
+        """Withdraw what the rules do not need any more."""
+        while self._rules.withdrawn:
+            write = self._rules.withdrawn.popleft()
+            if self._room is not None and self._room.withdraw(write):
+                del self._begun_s[write]
+                self._rules.withdrew(write, now_ms)
+
+    def take_outcomes(self, now_ms: int) -> bool:
+        """Give the rules the results that have come. Returns False if there are none."""
+        has_some = bool(self._outcomes)
+        while self._outcomes:
+            outcome = self._outcomes.popleft()
+            for write in outcome.tokens:
+                assert isinstance(write, WriteRecords)  # noqa: S101 - as `write` has given it
+                self._times.sent(self._begun_s.pop(write), write.records[0].topic, len(write.records), outcome.error)
+                self._rules.written(write, outcome.error, now_ms)
+                self._report.written(write, outcome.error)
+        return has_some
+
+    def _took(self, outcomes: Sequence[WriteOutcome]) -> None:
+        self._outcomes.extend(outcomes)
+        self.wake()
+
+    def _held(self, topic: str, error: Exception | None) -> None:
+        self._rules.held(topic, error)
+        self._report.held(topic, error)
+        self.wake()
+
+
+def _nobody() -> None:
+    """Do nothing: whoever turns looks at results by itself."""
