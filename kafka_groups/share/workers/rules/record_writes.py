@@ -37,7 +37,7 @@ MOST_OUTPUT_BYTES = 64 * 1024 * 1024
 _WAITS = Waits.of_tries_in_hand(30_000)
 _BEHIND_EARLIER_MS = 100
 """A dead letter waits for this long for one of an earlier delivery of its record, and looks again."""
-_POSSIBLE_DUPLICATE = (("__retry.possible.duplicate", b"true"),)
+_POSSIBLE_DUPLICATE = ("__retry.possible.duplicate", b"true")
 
 
 @frozen
@@ -231,7 +231,7 @@ class RecordWrites(Generic[R]):
         records = due.to_write
         # The write before may have had no answer. Outputs are the user's, and get no headers of ours.
         if due.failed_writes and due.purpose is not WritePurpose.OUTPUT:
-            records = [evolve(each, headers=(*each.headers, *_POSSIBLE_DUPLICATE)) for each in records]
+            records = list(map(_repeated, records))
         return self._begun(self._others, due, records)
 
     def _begun(
@@ -371,6 +371,12 @@ class RecordWrites(Generic[R]):
 
 def _is_first_copy(opened: OpenRecord[R]) -> bool:
     return opened.purpose is WritePurpose.BEFORE_PROCESSING and not opened.failed_writes
+
+
+def _repeated(record: RecordToWrite) -> RecordToWrite:
+    if _POSSIBLE_DUPLICATE in record.headers:
+        return record
+    return evolve(record, headers=(*record.headers, _POSSIBLE_DUPLICATE))
 
 
 def _refusal(write: WriteRecords[R], error: Exception) -> OutputError:
