@@ -53,6 +53,12 @@ class RecordToWrite:
     timestamp_ms: int | None = None
     partition: int | None = None
 
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of key, value and headers."""
+        size = len(self.key or b"") + len(self.value or b"")
+        return size + sum(len(name) + len(value or b"") for name, value in self.headers) if self.headers else size
+
 
 @frozen
 class WriteOutcome:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from attrs import define, field, frozen
 
 from kafka_groups.errors import OperationTimeoutError
-from kafka_groups.records.record_to_write import RecordToWrite, WriteOutcome
+from kafka_groups.records.confirmed.writes import RecordToWrite, WriteOutcome
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.rules.dead_letter_headers import dead_letter_headers
 from kafka_groups.types import Headers

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from attrs import define, field
 
 from kafka_groups.errors import DeliveryFailedError
-from kafka_groups.records.record_to_write import RecordToWrite
+from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.rules.dead_letter_headers import LAST_DELIVERIES
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.testing.simulation.checks.ledger import shown

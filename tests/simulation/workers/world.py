@@ -9,7 +9,7 @@ from typing import Any
 from attrs import define, field
 
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
-from kafka_groups.records.record_to_write import RecordToWrite
+from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.handlers import HandlerSpec, checked_handler
 from kafka_groups.share.workers.running.record_writing import ProducerWriting, RecordWriting, WritePending
 from kafka_groups.share.workers.running.runtime import WorkerRuntime
@@ -240,7 +240,7 @@ def _writing(run: WorkersRun, first: WorkerLifetime) -> RecordWriting:
         for topic, each in lifetimes.items()
     }
 
-    async def later(write: WritePending, letters: Sequence[RecordToWrite]) -> Exception | None:
+    async def later(write: WritePending, letters: Sequence[RecordToWrite]) -> KafkaGroupsError | None:
         lifetime = lifetimes[letters[0].topic]
         began_ms = run.world.clock.now_ms()
         is_early = any(map(is_early_copy, letters))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from attrs import define, field
 
 from kafka_groups.errors.texts import LONGEST_TEXT
-from kafka_groups.records.record_to_write import RecordToWrite
+from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
 from kafka_groups.share.workers.rules.steps import OpenRecord
 from kafka_groups.types import Header, RecordId

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from attrs import frozen
 
-from kafka_groups.records.record_to_write import RecordToWrite
+from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.steps import OpenRecord

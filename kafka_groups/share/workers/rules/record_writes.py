@@ -15,7 +15,7 @@ from attrs import define, evolve, frozen
 
 from kafka_groups.errors import is_retriable
 from kafka_groups.errors.texts import named
-from kafka_groups.records.record_to_write import RecordToWrite
+from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.rules.dead_letter_headers import CopiedRecords
 from kafka_groups.share.workers.rules.failures.outages import Waits
 from kafka_groups.share.workers.rules.failures.signals import OutputError

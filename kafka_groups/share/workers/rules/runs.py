@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
-from kafka_groups.records.record_to_write import RecordToWrite
+from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.rules.failures.signals import WorkerStoppedError
 from kafka_groups.share.workers.rules.failures.verdicts import Decision
 from kafka_groups.share.workers.rules.holdings import Holdings

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from attrs import define, field, frozen
 
-from kafka_groups.records.record_to_write import RecordToWrite
+from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.types import AcknowledgeType, RecordId
 
 __all__ = [

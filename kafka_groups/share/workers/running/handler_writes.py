@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from kafka_groups.records.record_to_write import WriteOutcome
+from kafka_groups.records.confirmed.writes import WriteOutcome
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.rules.record_writes import RecordWrites
 from kafka_groups.share.workers.rules.steps import WriteRecords

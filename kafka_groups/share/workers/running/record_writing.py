@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
-from kafka_groups.records.record_to_write import RecordToWrite, WriteOutcome
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.records.confirmed.writes import RecordToWrite, WriteOutcome
 from kafka_groups.share.workers.dead_letter_producers import DeadLetterProducer, dead_letter_producer
 
 __all__ = ["HeldUp", "ProducerWriting", "RecordWriting", "Took", "WritePending", "WriterRoom"]
@@ -13,8 +14,8 @@ _FLUSH_SECONDS = 30.0
 
 Took = Callable[[Sequence[WriteOutcome]], None]
 HeldUp = Callable[[str, Exception | None], None]
-WritePending = Callable[[Sequence[RecordToWrite]], Exception | None]
-InThread = Callable[[WritePending, Sequence[RecordToWrite]], Awaitable[Exception | None]]
+WritePending = Callable[[Sequence[RecordToWrite]], KafkaGroupsError | None]
+InThread = Callable[[WritePending, Sequence[RecordToWrite]], Awaitable[KafkaGroupsError | None]]
 
 
 class WriterRoom(Protocol):
@@ -66,21 +67,23 @@ class ProducerWriting:
         del owner, held
         return _ProducerRoom(self._write, took)
 
-    async def _write(self, records: Sequence[RecordToWrite]) -> Exception | None:
+    async def _write(self, records: Sequence[RecordToWrite]) -> KafkaGroupsError | None:
         return await self._in_thread(self._produce, records)
 
-    def _produce(self, records: Sequence[RecordToWrite]) -> Exception | None:
+    def _produce(self, records: Sequence[RecordToWrite]) -> KafkaGroupsError | None:
         try:
             for each in records:
                 self._producer.produce(each.topic, key=each.key, value=each.value, headers=list(each.headers))
             self._producer.flush(_FLUSH_SECONDS)
-        except Exception as error:  # whatever it is, the record in hand is held, and the report says why
+        except KafkaGroupsError as error:
             return error
         return None
 
 
 class _ProducerRoom:
-    def __init__(self, produce: Callable[[Sequence[RecordToWrite]], Awaitable[Exception | None]], took: Took) -> None:
+    def __init__(
+        self, produce: Callable[[Sequence[RecordToWrite]], Awaitable[KafkaGroupsError | None]], took: Took
+    ) -> None:
         self._produce = produce
         self._took = took
         self._queued: dict[object, Sequence[RecordToWrite]] = {}

@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 
 from kafka_groups.client.assembly import Environment
 from kafka_groups.errors import DeliveryFailedError
-from kafka_groups.records.record_to_write import RecordToWrite, WriteOutcome
+from kafka_groups.records.confirmed.writes import RecordToWrite, WriteOutcome
 from kafka_groups.share import Worker
 from kafka_groups.share.workers.running.record_writing import HeldUp, Took
 from kafka_groups.share.workers.running.runtime import WorkerRuntime

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define, field
 
-from kafka_groups.records.record_to_write import RecordToWrite
+from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from kafka_groups.errors import DeliveryFailedError, OperationTimeoutError
-from kafka_groups.records.record_to_write import RecordToWrite
+from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.rules.failures.signals import OutputError
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.outbox import EventKind

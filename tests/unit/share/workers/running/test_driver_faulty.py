@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kafka_groups.errors import DeliveryFailedError
-from kafka_groups.records.record_to_write import RecordToWrite
+from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share import Backoff, OnError, Reject
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.workers.worlds import DEAD, WorkerWorld, has, reach, reasons, simulate, values_left

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from kafka_groups.errors import DeliveryFailedError
-from kafka_groups.records.record_to_write import RecordToWrite, WriteOutcome
+from kafka_groups.errors import DeliveryFailedError, KafkaGroupsError
+from kafka_groups.records.confirmed.writes import RecordToWrite, WriteOutcome
 from kafka_groups.share.workers.running.record_writing import ProducerWriting, WritePending
 from kafka_groups.types import Header
 
@@ -26,7 +26,7 @@ class RecordingProducer:
             raise DeliveryFailedError("down", failed=0, unanswered=1)
 
 
-async def here(write: WritePending, records: Sequence[RecordToWrite]) -> Exception | None:
+async def here(write: WritePending, records: Sequence[RecordToWrite]) -> KafkaGroupsError | None:
     """Write without a thread."""
     return write(records)
 
