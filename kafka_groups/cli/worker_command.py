@@ -38,6 +38,11 @@ _FAILED = 1
     metavar="DIR",
     help="A directory of this worker alone. If it is killed, its successor knows from it which records to run alone.",
 )
+@click.option(
+    "--create-topics",
+    is_flag=True,
+    help="Create the topics for retries and dead letters that do not exist, before the worker runs.",
+)
 @click.option("--check", is_flag=True, help="Check the worker against its group and topics, and do not run it.")
 @click.option(
     "--log-level",
@@ -45,12 +50,13 @@ _FAILED = 1
     default="INFO",
     help="The lowest level that is logged.",
 )
-def run_worker(
+def run_worker(  # noqa: PLR0913 - the options of the command
     worker: str,
     *,
     processes: int,
     probe_address: str | None,
     state_dir: str | None,
+    create_topics: bool,
     check: bool,
     log_level: str,
 ) -> None:
@@ -63,11 +69,15 @@ def run_worker(
     The exit status is 0 after a signal to stop, 1 if an error ended it or the check failed, 2 if the configuration is
     invalid, and 70 if an attempt hangs and the worker is one process.
     """
+    if create_topics and check:
+        raise click.UsageError("--check changes nothing: use --create-topics without it.")
     logging.basicConfig(stream=sys.stderr, level=log_level, format=_LOG_FORMAT)
     found = _loaded(worker)
     try:
         if check:
             sys.exit(0 if _is_passed(found) else _FAILED)
+        if create_topics:
+            found.create_topics()
         found.run(processes, probe_address, state_dir=state_dir)
     except ConfigurationError as error:
         if has_handled(found):

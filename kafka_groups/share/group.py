@@ -13,6 +13,7 @@ from kafka_groups.admin.rules.topics import partitions_of_topics
 from kafka_groups.client.calls.client import AdminClient
 from kafka_groups.client.calls.partition_offsets import LATEST, offsets_at
 from kafka_groups.client.calls.questions import Asking
+from kafka_groups.client.calls.results import Results
 from kafka_groups.share.group_progress import GroupProgress
 from kafka_groups.types import TopicPartition
 
@@ -99,8 +100,15 @@ class ShareGroupInfo:
         Raises:
             KafkaGroupsError: The topic does not exist, the brokers do not tell, or they cannot be reached.
         """
-        described = await self._answer(lambda ask: describe_topic_configs(ask, [topic]), timeout_ms)
-        return described[topic]
+        return (await self.topic_configs([topic], timeout_ms))[topic]
+
+    async def topic_configs(self, topics: Iterable[str], timeout_ms: int) -> Results[str, TopicConfigValues]:
+        """Return the configurations of topics, or their errors.
+
+        Raises:
+            KafkaGroupsError: The brokers cannot be reached.
+        """
+        return await self._answer(lambda ask: describe_topic_configs(ask, topics), timeout_ms)
 
     async def _answer(self, question: Callable[[Asking], Awaitable[T]], timeout_ms: int) -> T:
         client = self._connect(self._warning_level)

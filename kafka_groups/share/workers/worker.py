@@ -397,8 +397,8 @@ class Worker:
         """Check the handlers against the group and its topics, without joining the group. Blocks; asks the brokers.
 
         Returns:
-            The result for each handler. Missing topics, two dead-letter topics, and brokers that cannot be reached are
-            errors. Warnings name settings that may lose records or spend deliveries.
+            The result for each handler. Missing topics, retry topics that do not fit, two dead-letter topics, and
+            brokers that cannot be reached are errors. Warnings name settings that may lose records or spend deliveries.
 
         Raises:
             ConfigurationError: There is no handler.
@@ -409,6 +409,28 @@ class Worker:
         from kafka_groups.share.workers.running.handler_checks import check_handlers  # noqa: PLC0415 - as in `run`
 
         return asyncio.run(check_handlers(self._settings, self._specs))
+
+    def create_topics(self) -> Sequence[str]:
+        """Create the topics for retries and dead letters of all handlers that do not exist. Blocks; asks the brokers.
+
+        Each has as many partitions as the first topic of its handler, and the brokers' default number of replicas.
+        Retry topics have `message.timestamp.type=LogAppendTime`, and keep records for a week or four times their delay,
+        whichever is longer.
+
+        Returns:
+            The names of the topics that were created.
+
+        Raises:
+            ConfigurationError: There is no handler, the first topic of a handler does not exist, or you may not create
+                topics.
+            IllegalStateError: The worker is running already, or this thread runs an event loop.
+            KafkaGroupsError: The brokers cannot be reached.
+        """
+        _check_may_block("create_topics", "`await asyncio.to_thread(worker.create_topics)`")
+        self._check_may_begin()
+        from kafka_groups.share.workers.running.worker_topics import create_worker_topics  # noqa: PLC0415 - as in `run`
+
+        return asyncio.run(create_worker_topics(self._settings, self._specs))
 
     def stop(self, timeout: float | None = None) -> None:
         """Begin to stop; does not wait. Any thread and any handler may call it. Ends a start that is under way, too.

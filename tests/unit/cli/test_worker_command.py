@@ -33,3 +33,9 @@ def test_the_state_directory_of_the_command_overrides_the_workers(
         text = "".join(ended.output.replace("│", "").split())
         assert f"state_dir='{tmp_path}/{used}':" in text
         assert "theworkercannotkeepitsnotesthere" in text
+
+
+def test_a_check_creates_no_topics() -> None:
+    ended = CliRunner().invoke(run_worker, ["stall:worker", "--check", "--create-topics"])
+    assert ended.exit_code == 2
+    assert "--check changes nothing: use --create-topics without it." in ended.output

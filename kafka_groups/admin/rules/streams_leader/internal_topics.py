@@ -1,40 +1,26 @@
 """The internal topics of an application: those that are missing are created, and those that exist are checked."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from kafka_groups.admin.rules.group_topology.group_topology import ChangelogTopic, GroupTopology, RepartitionTopic
 from kafka_groups.admin.rules.streams_leader.group_round import LeadingError
 from kafka_groups.admin.rules.streams_leader.topology_counts import CountsByTopic, TopologyCounts
-from kafka_groups.admin.rules.topics import (
-    TopicReplicas,
-    TopicToCreate,
-    create_topics,
-    replicas_in_response,
-    replicas_of_topics,
-)
-from kafka_groups.client.calls.questions import (
-    Answer,
-    Asking,
-    Question,
-    metadata_request,
-)
+from kafka_groups.admin.rules.topic_creation import create_missing_topics, described_topics, new_topics
+from kafka_groups.admin.rules.topics import TopicReplicas, TopicToCreate, replicas_of_topics
+from kafka_groups.client.calls.questions import Asking
 from kafka_groups.client.events import listed
 from kafka_groups.errors import (
     ClusterAuthorizationFailedError,
     InvalidReplicationFactorError,
     KafkaGroupsError,
-    LeaderNotAvailableError,
     PolicyViolationError,
-    TopicAlreadyExistsError,
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
 )
 from kafka_groups.errors.texts import counted, named, sentences
-from kafka_groups.protocol.apis import ApiKey
-from kafka_groups.protocol.messages.metadata import MetadataResponse
 
-__all__ = ["check_counts", "existing_topics", "needed_topics", "new_topics", "ready_topics", "topics_of_topology"]
+__all__ = ["check_counts", "existing_topics", "needed_topics", "ready_topics", "topics_of_topology"]
 
 Needed = Mapping[str, TopicToCreate]
 
@@ -159,21 +145,10 @@ async def ready_topics(
     missing = {name: topic for name, topic in needed.items() if name not in existing}
     if not missing:
         return (), {}
-    done = await create_topics(ask, missing)
-    others = [name for name, error in done.errors.items() if isinstance(error, TopicAlreadyExistsError)]
-    _raise_first({name: error for name, error in done.errors.items() if name not in others}, missing)
+    creation = await create_missing_topics(ask, missing)
+    _raise_first(creation.errors, missing)
     # Another leader was faster, or the answer to an own request was lost.
-    return tuple(sorted(done.values)), await new_topics(ask, others)
-
-
-async def new_topics(ask: Asking, topics: Iterable[str]) -> dict[str, TopicReplicas]:
-    """Return topics that are known to exist. A broker may not know them yet, so this waits for it.
-
-    Raises:
-        KafkaGroupsError: The brokers do not tell now.
-    """
-    names = tuple(topics)
-    return dict((await ask(_waiting_for(names))).checked().values) if names else {}
+    return creation.created, await new_topics(ask, creation.existing)
 
 
 def _raise_first(errors: Mapping[str, KafkaGroupsError], missing: Needed) -> None:
@@ -189,33 +164,8 @@ def _refusal(name: str, error: KafkaGroupsError, errors: Mapping[str, KafkaGroup
     what = f"Could not create the internal topics {listed(alike)}: {named(error)}"
     if isinstance(error, TopicAuthorizationFailedError | ClusterAuthorizationFailedError | PolicyViolationError):
         right = "Allow all members to CREATE topics whose names begin with their application.id and '-'"
-        return sentences(what, f"{right}, or create these: {_described(alike)}")
+        return sentences(what, f"{right}, or create these: {described_topics(alike)}")
     if isinstance(error, InvalidReplicationFactorError):
         factor = missing[name].replication_factor
         return sentences(what, f"Set replication.factor, which is {factor} now, to a number that the brokers allow")
-    return sentences(what, f"It needs {_described({name: missing[name]})}")
-
-
-def _described(topics: Needed) -> str:
-    """Return topics with what it takes to create them by hand."""
-    return "; ".join(
-        f"{name} with {counted(topic.partitions, 'partition')}"
-        + (" and " if topic.configs else "")
-        + ", ".join(f"{key}={value}" for key, value in topic.configs.items())
-        for name, topic in topics.items()
-    )
-
-
-def _waiting_for(topics: tuple[str, ...]) -> Question[str, TopicReplicas]:
-    """Return the question for topics that are known to exist."""
-    return Question("describe the topic", ApiKey.METADATA, topics, metadata_request, _replicas_or_not_yet)
-
-
-def _replicas_or_not_yet(keys: Sequence[str], response: MetadataResponse) -> Mapping[str, Answer[TopicReplicas]]:
-    found = replicas_in_response(keys, response)
-    unknown = {
-        name: LeaderNotAvailableError(f"{name} does not exist yet.")
-        for name in keys
-        if isinstance(found.get(name), UnknownTopicOrPartitionError | None)
-    }
-    return {**found, **unknown}
+    return sentences(what, f"It needs {described_topics({name: missing[name]})}")

@@ -41,7 +41,6 @@ from kafka_groups.admin.rules.streams_leader.hand_over import (
 from kafka_groups.admin.rules.streams_leader.internal_topics import (
     check_counts,
     needed_topics,
-    new_topics,
     ready_topics,
 )
 from kafka_groups.admin.rules.streams_leader.kept_tasks import MOST_KEPT, as_handed_over, kept_tasks, pause_after_ms
@@ -63,6 +62,7 @@ from kafka_groups.admin.rules.streams_leader.topology_counts import (
     topology_counts,
 )
 from kafka_groups.admin.rules.streams_leader.watched_topics import WatchedTopics
+from kafka_groups.admin.rules.topic_creation import new_topics
 from kafka_groups.admin.rules.topics import TopicReplicas, counts_of_topics
 from kafka_groups.assignment import GroupAssignment, Registered, TaskAssignmentError, TaskInfo
 from kafka_groups.assignment.application.tasks import in_task_order

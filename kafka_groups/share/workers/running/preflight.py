@@ -20,6 +20,7 @@ from kafka_groups.share.workers.group_settings import (
     start_note,
 )
 from kafka_groups.share.workers.handlers import HandlerSpec
+from kafka_groups.share.workers.running.retry_topic_checks import checked_retry_topics
 
 __all__ = ["AnyConsumer", "HandlerGroup", "preflight"]
 
@@ -62,7 +63,8 @@ async def preflight(
         has_start: Whether the worker declares where the group begins, so that it skips nothing by mistake.
 
     Raises:
-        ConfigurationError: The topic for dead letters does not exist, or the group has one of its own as well.
+        ConfigurationError: The topic for dead letters or a retry topic does not exist or does not fit, or the group has
+            a topic for dead letters of its own as well.
         KafkaGroupsError: No broker answers. If the brokers only refuse to show the settings, Kafka's defaults apply.
     """
     settings, unreadable = await _settings(consumer, group_id)
@@ -74,11 +76,14 @@ async def preflight(
     # topics of the handler are a warning, because they may be created later.
     if spec.dead_letters is not None and await _is_missing(consumer, spec.dead_letters):
         raise ConfigurationError(
-            f"handler {spec.name}: the topic dead_letters={spec.dead_letters!r} does not exist. Create it"
+            f"handler {spec.name}: the topic dead_letters={spec.dead_letters!r} does not exist. Create it, or start the"
+            " worker with `kafka-groups worker --create-topics`"
         )
+    kept = await checked_retry_topics(consumer, spec)
     missing = [topic for topic in spec.topics if await _is_missing(consumer, topic)]
     begins = () if has_start else start_note(settings, group_id, 'declare Worker(..., start="earliest")')
-    notes = [*unreadable, *_notes(settings, group_id, spec), *begins, *await _order_note(consumer, group_id, spec)]
+    order = await _order_note(consumer, group_id, spec)
+    notes = [*unreadable, *_notes(settings, group_id, spec), *begins, *order, *kept]
     for note in (*(f"The topic {topic} does not exist. The worker waits for it." for topic in missing), *notes):
         _LOG.warning("Handler %s: %s", spec.name, note)
     limit = settings.delivery_limit or DEFAULT_DELIVERY_LIMIT
@@ -96,6 +101,12 @@ def check_group_dead_letters(spec: HandlerSpec, group_id: str, own: str | None) 
     Raises:
         ConfigurationError: Both have a topic for dead letters.
     """
+    if own is not None and spec.retry_topics is not None:
+        raise ConfigurationError(
+            f"handler {spec.name}: retry_topics={spec.retry_topics.prefix!r}, and the brokers copy rejected records of"
+            f" the share group {group_id} to {own} ({DEAD_LETTERS}): these copies would not name the topics that"
+            " records came from. Remove that configuration of the group, so that the worker writes to dead_letters="
+        )
     if own is not None and spec.dead_letters is not None:
         raise ConfigurationError(
             f"handler {spec.name}: dead_letters={spec.dead_letters!r}, and the brokers copy rejected records of the"
