@@ -11,7 +11,7 @@ from attrs import define, field
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.handlers import HandlerSpec, checked_handler
-from kafka_groups.share.workers.running.record_writing import ProducerWriting, RecordWriting, WritePending
+from kafka_groups.share.workers.running.record_writing import ProcessWriter, ProducerWriting, WritePending
 from kafka_groups.share.workers.running.runtime import WorkerRuntime
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.telemetry.workers import WorkerTelemetry
@@ -233,7 +233,7 @@ def _spec(run: WorkersRun, lifetime: WorkerLifetime) -> HandlerSpec:
     )
 
 
-def _writing(run: WorkersRun, first: WorkerLifetime) -> RecordWriting:
+def _writing(run: WorkersRun, first: WorkerLifetime) -> ProcessWriter:
     lifetimes = {each.plan.letters: each for each in first.in_process}
     producers = {
         topic: UnreliableDeadLetterProducer(run.world, each, run.letters, run.partition)

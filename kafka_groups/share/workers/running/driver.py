@@ -26,7 +26,7 @@ from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, WriteReco
 from kafka_groups.share.workers.running.handler_report import HandlerReport
 from kafka_groups.share.workers.running.handler_writes import HandlerWrites
 from kafka_groups.share.workers.running.operations import OperationTimes
-from kafka_groups.share.workers.running.record_writing import RecordWriting
+from kafka_groups.share.workers.running.record_writing import ProcessWriter
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.share.workers.running.run_watch import RunWatch
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox
@@ -72,7 +72,7 @@ class DriverParts:
     consumer: AsyncKafkaShareConsumer[bytes, bytes]
     handling: RecordHandling[AnyRecord]
     clock: Clock
-    writing: RecordWriting | None
+    writing: ProcessWriter | None
     report: HandlerReport
     times: OperationTimes
     poll_at_least_ms: int = POLL_AT_LEAST_MS

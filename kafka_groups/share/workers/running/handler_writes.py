@@ -9,7 +9,7 @@ from kafka_groups.share.workers.rules.record_writes import RecordWrites
 from kafka_groups.share.workers.rules.steps import WriteRecords
 from kafka_groups.share.workers.running.handler_report import HandlerReport
 from kafka_groups.share.workers.running.operations import OperationTimes
-from kafka_groups.share.workers.running.record_writing import RecordWriting
+from kafka_groups.share.workers.running.record_writing import ProcessWriter
 
 __all__ = ["HandlerWrites"]
 
@@ -32,7 +32,7 @@ class HandlerWrites:
         self,
         name: str,
         rules: RecordWrites[AnyRecord],
-        writing: RecordWriting | None,
+        writing: ProcessWriter | None,
         report: HandlerReport,
         times: OperationTimes,
     ) -> None:

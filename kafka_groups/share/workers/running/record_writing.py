@@ -8,7 +8,7 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.records.confirmed.writes import RecordToWrite, WriteOutcome
 from kafka_groups.share.workers.dead_letter_producers import DeadLetterProducer, dead_letter_producer
 
-__all__ = ["HeldUp", "ProducerWriting", "RecordWriting", "Took", "WritePending", "WriterRoom"]
+__all__ = ["HandlerRoom", "HeldUp", "ProcessWriter", "ProducerWriting", "Took", "WritePending"]
 
 _FLUSH_SECONDS = 30.0
 
@@ -18,7 +18,7 @@ WritePending = Callable[[Sequence[RecordToWrite]], KafkaGroupsError | None]
 InThread = Callable[[WritePending, Sequence[RecordToWrite]], Awaitable[KafkaGroupsError | None]]
 
 
-class WriterRoom(Protocol):
+class HandlerRoom(Protocol):
     """Writes the records of one handler."""
 
     def write(self, records: Sequence[RecordToWrite], token: object) -> None:
@@ -30,10 +30,10 @@ class WriterRoom(Protocol):
         ...
 
 
-class RecordWriting(Protocol):
+class ProcessWriter(Protocol):
     """Writes the records of handlers, each of which has a room of its own."""
 
-    def room(self, owner: str, took: Took, held: HeldUp) -> WriterRoom:
+    def room(self, owner: str, took: Took, held: HeldUp) -> HandlerRoom:
         """Return the room of a handler.
 
         Args:
@@ -62,7 +62,7 @@ class ProducerWriting:
         self._producer: DeadLetterProducer = producer or dead_letter_producer(config)
         self._in_thread = in_thread
 
-    def room(self, owner: str, took: Took, held: HeldUp) -> WriterRoom:
+    def room(self, owner: str, took: Took, held: HeldUp) -> HandlerRoom:
         """Return the room of a handler."""
         del owner, held
         return _ProducerRoom(self._write, took)

@@ -29,7 +29,7 @@ from kafka_groups.share.workers.running.handler_calls import CallContext, Handle
 from kafka_groups.share.workers.running.handler_report import HandlerReport
 from kafka_groups.share.workers.running.operations import OperationTimes
 from kafka_groups.share.workers.running.preflight import HandlerGroup, preflight
-from kafka_groups.share.workers.running.record_writing import ProducerWriting, RecordWriting
+from kafka_groups.share.workers.running.record_writing import ProcessWriter, ProducerWriting
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, TaskSlots, ThreadSlots
 from kafka_groups.telemetry.workers import WorkerTelemetry
@@ -203,7 +203,7 @@ class WorkerRuntime:
         driver = HandlerDriver(parts, lambda mailbox: self._slots(spec, mailbox))
         return _Running(spec, consumer, report, parts.handling, driver)
 
-    def _writing(self, spec: HandlerSpec) -> RecordWriting | None:
+    def _writing(self, spec: HandlerSpec) -> ProcessWriter | None:
         settings = self._settings
         if spec.dead_letters is None:
             return None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kafka_groups.client.assembly import Environment
     from kafka_groups.share.workers.handlers import HandlerSpec
     from kafka_groups.share.workers.processes.notes import HandlerNotes
-    from kafka_groups.share.workers.running.record_writing import RecordWriting
+    from kafka_groups.share.workers.running.record_writing import ProcessWriter
     from kafka_groups.types import TopicIdPartition
 
 __all__ = ["RuntimeSettings"]
@@ -49,7 +49,7 @@ class RuntimeSettings:
     sets_start: bool = True
     environment: "Environment | None" = None
     shutdown_ms: int = 25_000
-    writing: "Callable[[], RecordWriting] | None" = None
+    writing: "Callable[[], ProcessWriter] | None" = None
     notes: "Callable[[HandlerSpec], HandlerNotes] | None" = None
     suspects: Sequence[RunningRange] = ()
     others: "Callable[[TopicIdPartition, int, int], Sequence[RunningRange]] | None" = None
