@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         ShareRecords,
         Worker,
         current_attempt,
+        inject,
     )
     from kafka_groups.streams import AsyncStreamsGroupMember, StreamsGroupMember
     from kafka_groups.types import (
@@ -83,6 +84,7 @@ __all__ = [
     "Worker",
     "__version__",
     "current_attempt",
+    "inject",
 ]
 
 _MODULES = MappingProxyType({
@@ -121,6 +123,7 @@ _MODULES = MappingProxyType({
     "Worker": "share",
     "__version__": "version",
     "current_attempt": "share",
+    "inject": "share",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

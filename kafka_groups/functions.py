@@ -3,18 +3,48 @@
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Final
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.errors.texts import text_of
 
-__all__ = ["check_function", "has_wrong_arguments", "idle_kind", "mismatch", "undone_work"]
+__all__ = [
+    "ASYNC_GENERATOR_MANAGER",
+    "GENERATOR_MANAGER",
+    "called_by",
+    "check_function",
+    "has_wrong_arguments",
+    "idle_kind",
+    "mismatch",
+    "name_of",
+    "undecorated_generator",
+    "undone_work",
+    "without_partial",
+]
 
 _PACKAGE = __name__.partition(".")[0]
 
 _OF_ARGUMENTS = re.compile(r"\b(takes|expected|missing)\b.*\barguments?\b")
 """The words of Python, and of functions written in C, about a call with too few or too many arguments."""
+
+
+@contextmanager
+def _plain() -> Iterator[None]:
+    yield
+
+
+@asynccontextmanager
+async def _asynchronous() -> AsyncIterator[None]:
+    yield
+
+
+GENERATOR_MANAGER: Final = type(_plain())
+"""The class of the context managers that `contextlib.contextmanager` makes."""
+
+ASYNC_GENERATOR_MANAGER: Final = type(_asynchronous())
+"""The class of the context managers that `contextlib.asynccontextmanager` makes."""
 
 
 def check_function(
@@ -35,7 +65,7 @@ def check_function(
     """
     if not callable(function):
         raise fault(f"{name}={function!r} is not callable: give {form}")
-    if isinstance(inner := _without_partial(function), type):
+    if isinstance(inner := without_partial(function), type):
         made = inner.__name__
         raise fault(
             f"{name}={made} is a class: calling it only makes an object; give an object, as in {name}={made}(…)"
@@ -48,9 +78,7 @@ def check_function(
 
 def idle_kind(function: Callable[..., Any]) -> str | None:
     """Return what kind of function this is if a call runs none of its code; None for an ordinary function."""
-    inner = _without_partial(function)
-    called = inner if inspect.isroutine(inner) else getattr(type(inner), "__call__", inner)  # noqa: B004
-    for code in (inspect.unwrap(inner), inspect.unwrap(called)):
+    for code in (inspect.unwrap(without_partial(function)), inspect.unwrap(called_by(function))):
         if inspect.isgeneratorfunction(code):
             return "a generator function (it contains yield)"
         if inspect.iscoroutinefunction(code) or inspect.isasyncgenfunction(code):
@@ -75,7 +103,31 @@ def undone_work(result: Any) -> str | None:
     return None
 
 
-def _without_partial(function: Any) -> Any:
+def undecorated_generator(function: Callable[..., Any]) -> str | None:
+    """Return the remedy for a function whose `yield` lacks the decorator of a context manager; None for others."""
+    # Calling one of these works and returns an object that is no context manager, so the mistake would show only when
+    # somebody uses what it should have made.
+    called = called_by(function)
+    if inspect.isgeneratorfunction(called):
+        return "contains yield, but is not a context manager: decorate it with contextlib.contextmanager"
+    if inspect.isasyncgenfunction(called):
+        return "contains yield, but is not a context manager: decorate it with contextlib.asynccontextmanager"
+    return None
+
+
+def called_by(function: Any) -> Any:
+    """Return the function or method that a call of an object runs."""
+    inner = without_partial(function)
+    return inner if inspect.isroutine(inner) else getattr(type(inner), "__call__", inner)  # noqa: B004
+
+
+def name_of(function: Callable[..., object]) -> str:
+    """Return the name of a function for an error."""
+    return str(getattr(function, "__qualname__", None) or repr(function))
+
+
+def without_partial(function: Any) -> Any:
+    """Return the function inside of `functools.partial` objects."""
     while isinstance(function, functools.partial):
         function = function.func
     return function

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kafka_groups.share.delivery.returned import ArchivedRecords
     from kafka_groups.share.delivery.share_records import ShareRecords
     from kafka_groups.share.workers.batch import Batch
+    from kafka_groups.share.workers.dependencies import inject
     from kafka_groups.share.workers.health import Health
     from kafka_groups.share.workers.rules.failures.backoffs import Backoff
     from kafka_groups.share.workers.rules.failures.signals import (
@@ -57,6 +58,7 @@ __all__ = [
     "ShareRecords",
     "Worker",
     "current_attempt",
+    "inject",
 ]
 
 _MODULES = MappingProxyType({
@@ -85,6 +87,7 @@ _MODULES = MappingProxyType({
     "ShareRecords": "delivery.share_records",
     "Worker": "workers.worker",
     "current_attempt": "workers.running.attempts",
+    "inject": "workers.dependencies",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

@@ -3,16 +3,18 @@
 import inspect
 from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, TypedDict, TypeVar, overload
+from typing import Any, Concatenate, Literal, Protocol, TypedDict, TypeVar, overload
 
 from attrs import field, frozen
 
 from kafka_groups.config.clients.timeouts import checked_seconds
 from kafka_groups.config.places import checked_topic
 from kafka_groups.errors import ConfigurationError
+from kafka_groups.functions import name_of
 from kafka_groups.serdes.serde import Serde
 from kafka_groups.share.delivery.records import AnyRecord, ShareRecord
 from kafka_groups.share.workers.batch import Batch
+from kafka_groups.share.workers.dependencies import DependencyPlan, planned_dependencies, without_injected
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
@@ -30,7 +32,6 @@ __all__ = [
     "checked_handler",
     "checked_topics",
     "is_of_a_class",
-    "name_of",
     "record_key",
 ]
 
@@ -52,27 +53,30 @@ _LONGEST_BATCH_WAIT_S = 60.0
 
 
 class HandlerDecorator(Protocol[V]):
-    """Declares a function as a handler, and returns it unchanged."""
+    """Declares a function as a handler, and returns it unchanged.
+
+    In the type of the result, further arguments follow those of the worker, so that a test may pass dependencies.
+    """
 
     @overload
-    def __call__(self, function: Callable[[V], R], /) -> Callable[[V], R]: ...
+    def __call__(self, function: Callable[[V], R], /) -> Callable[Concatenate[V, ...], R]: ...
 
     @overload
     def __call__(
         self, function: Callable[[V, ShareRecord[bytes, V]], R], /
-    ) -> Callable[[V, ShareRecord[bytes, V]], R]: ...
+    ) -> Callable[Concatenate[V, ShareRecord[bytes, V], ...], R]: ...
 
 
 class BatchDecorator(Protocol[V]):
-    """Declares a function of a `Batch` as a handler, and returns it unchanged."""
+    """Declares a function of a `Batch` as a handler, and returns it unchanged; see `HandlerDecorator`."""
 
     @overload
     def __call__(
         self, function: Callable[[Batch[V]], Coroutine[Any, Any, None]], /
-    ) -> Callable[[Batch[V]], Coroutine[Any, Any, None]]: ...
+    ) -> Callable[Concatenate[Batch[V], ...], Coroutine[Any, Any, None]]: ...
 
     @overload
-    def __call__(self, function: Callable[[Batch[V]], None], /) -> Callable[[Batch[V]], None]: ...
+    def __call__(self, function: Callable[[Batch[V]], None], /) -> Callable[Concatenate[Batch[V], ...], None]: ...
 
 
 class HandlerKeywords(TypedDict, total=False):
@@ -149,6 +153,7 @@ class HandlerSpec:
         on_blocked: What happens to a waiting record that fills the window of its partition; None keeps it.
         retry_topics: Where long waits are spent; None for the process.
         batch: The limits of a batch handler; None for a handler of single records.
+        dependencies: What its parameters inject.
     """
 
     name: str
@@ -169,6 +174,7 @@ class HandlerSpec:
     on_blocked: OnError | None
     retry_topics: RetryTopics | None = None
     batch: BatchSizes | None = None
+    dependencies: DependencyPlan = field(default=DependencyPlan(), repr=False)
 
 
 def checked_handler(
@@ -216,6 +222,7 @@ def checked_handler(
         on_blocked=_checked_rule("on_blocked", options.get("on_blocked")),
         retry_topics=_checked_retry_topics(options.get("retry_topics")),
         batch=batch,
+        dependencies=planned_dependencies(function, is_async=is_async),
     )
 
 
@@ -246,10 +253,17 @@ def _arguments(function: Any, *, most: int) -> int:
             f"handler {name_of(function)}{signature} is a method of a class, which would get the value as self. Declare"
             " the method of an object, as in worker.handler(topic)(shop.sell)"
         )
-    fits = [count for count in range(1, most + 1) if _takes(signature, count)]
+    plain = without_injected(signature)
+    fits = [count for count in range(1, most + 1) if _takes(plain, count)]
     if not fits:
         raise ConfigurationError(f"handler {name_of(function)}{signature}: write a function of {form}")
-    return _declared(signature, fits)
+    count = _declared(plain, fits)
+    # What is injected is passed by name, so the worker's own arguments must not take its place.
+    if list(signature.parameters)[:count] != list(plain.parameters)[:count]:
+        raise ConfigurationError(
+            f"handler {name_of(function)}{signature}: write what is injected behind {form}, best after a *"
+        )
+    return count
 
 
 def _takes(signature: inspect.Signature, count: int) -> bool:
@@ -270,11 +284,6 @@ def _declared(signature: inspect.Signature, fits: Sequence[int]) -> int:
 def is_of_a_class(signature: inspect.Signature) -> bool:
     """Return whether this is the signature of a method that belongs to no object."""
     return next(iter(signature.parameters), None) in {"self", "cls"}
-
-
-def name_of(function: Callable[..., object]) -> str:
-    """Return the name of a function for an error."""
-    return str(getattr(function, "__qualname__", None) or repr(function))
 
 
 # -------------------------------------------------------------------------------------------- the options

@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.share.workers.handlers import name_of
+from kafka_groups.functions import name_of
 from kafka_groups.share.workers.running.attempts import entered_before
 from kafka_groups.share.workers.surroundings import Lifespan
 

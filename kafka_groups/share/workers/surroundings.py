@@ -1,6 +1,5 @@
 """The surroundings of handlers, checked when they are given to a worker: middleware, lifespan, state directory."""
 
-import functools
 import inspect
 import os
 import sys
@@ -10,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.share.workers.handlers import HandlerSpec, is_of_a_class, name_of
+from kafka_groups.functions import called_by, name_of, undecorated_generator
+from kafka_groups.share.workers.dependencies import check_injects_nothing
+from kafka_groups.share.workers.handlers import HandlerSpec, is_of_a_class
 from kafka_groups.share.workers.running.attempts import Middleware
 
 __all__ = [
@@ -77,15 +78,9 @@ def _is_manager(made: object) -> bool:
 
 def _undecorated(function: Callable[..., object]) -> str | None:
     """Return the remedy for a function whose call returns no context manager; None for others."""
-    is_function = inspect.isroutine(function) or isinstance(function, functools.partial)
-    called = function if is_function else getattr(type(function), "__call__", function)  # noqa: B004
-    # Calling one of these works and returns an object that is no context manager, so the mistake would show only with
-    # the first record.
-    if inspect.isgeneratorfunction(called):
-        return "contains yield, but is not a context manager: decorate it with contextlib.contextmanager"
-    if inspect.isasyncgenfunction(called):
-        return "contains yield, but is not a context manager: decorate it with contextlib.asynccontextmanager"
-    if inspect.iscoroutinefunction(called):
+    if (remedy := undecorated_generator(function)) is not None:
+        return remedy
+    if inspect.iscoroutinefunction(called_by(function)):
         return (
             "is declared with async def, and calling it returns a coroutine: write yield where the work is done, and"
             " decorate it with contextlib.asynccontextmanager"
@@ -102,6 +97,7 @@ def _check_fits(label: str, function: Callable[..., object], form: str, argument
         raise ConfigurationError(
             f"{label}={name_of(function)}{signature} is a method of a class: give the method of an object"
         )
+    check_injects_nothing(label, function, signature)
     try:
         signature.bind(*range(arguments))
     except TypeError as error:

@@ -31,6 +31,7 @@ from kafka_groups.share.workers.keywords import WorkerKeywords, check_declaratio
 from kafka_groups.share.workers.lifespans import enter_lifespan
 from kafka_groups.share.workers.options.retry_option import check_retries_of_others, check_retry_topics
 from kafka_groups.share.workers.running.attempts import Middleware
+from kafka_groups.share.workers.running.opened_dependencies import OpenedDependencies, open_dependencies
 from kafka_groups.share.workers.running.own_threads import HandlerExecutor, in_own_thread
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.start_option import Start, checked_start
@@ -478,7 +479,8 @@ class Worker:
         try:
             async with AsyncExitStack() as stack:
                 await enter_lifespan(stack, self._lifespan, self._stop_signals)
-                await self._start(self._current)
+                opened = await open_dependencies(stack, self._specs, self._stop_signals)
+                await self._start(self._current, opened)
                 self._exit_stack = stack.pop_all()
         except BaseException:
             # Cancellations and signals end a start as well as errors. The worker may be started again afterwards, so it
@@ -489,9 +491,9 @@ class Worker:
             self._stop_signals = None
         return self
 
-    async def _start(self, running: "BackgroundWorker") -> None:
+    async def _start(self, running: "BackgroundWorker", opened: OpenedDependencies) -> None:
         """Start in another thread. If this is cancelled, the start ends before the lifespan is left."""
-        starting = asyncio.ensure_future(in_own_thread(partial(running.start, asyncio.get_running_loop())))
+        starting = asyncio.ensure_future(in_own_thread(partial(running.start, asyncio.get_running_loop(), opened)))
         try:
             await asyncio.shield(starting)
         except asyncio.CancelledError:
@@ -508,7 +510,7 @@ class Worker:
         try:
             await in_own_thread(running.wait)
         finally:
-            # The handlers have ended before the lifespan is left, because they use what it has opened.
+            # The handlers have ended before dependencies and the lifespan are left, because they use what was opened.
             await in_own_thread(running.close)
             self._running = self._exit_stack = None
             if stack is not None:

@@ -136,7 +136,7 @@ class DrivenHandler:
     def _made_slots(self) -> HandlerSlots:
         settings = self._stage.settings
         client_id = str(settings.given.get("client_id", settings.given.get("client.id", "")))
-        context = CallContext(settings.group_id, client_id, settings.middleware, self._stage.loop.time)
+        context = CallContext(settings.group_id, client_id, settings.middleware, self._stage.loop.time, settings.opened)
         calls = HandlerCalls(self.spec, context)
         if self.spec.is_async:
             return TaskSlots(self._stage.loop, calls, self._mailbox)

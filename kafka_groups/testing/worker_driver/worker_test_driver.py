@@ -6,8 +6,10 @@ import random
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
+
+from attrs import evolve
 
 from kafka_groups.config.clients.timeouts import checked_seconds
 from kafka_groups.errors import ConfigurationError, IllegalStateError
@@ -16,12 +18,14 @@ from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.health import HAS_STOPPED, Health, stopped_health
 from kafka_groups.share.workers.lifespans import enter_lifespan
 from kafka_groups.share.workers.rules.process_gate import ProcessGate
+from kafka_groups.share.workers.running.opened_dependencies import open_dependencies
 from kafka_groups.share.workers.running.preflight import HandlerGroup, check_group_dead_letters
 from kafka_groups.share.workers.worker import Worker, parts_of
 from kafka_groups.testing.clock import VirtualClock
 from kafka_groups.testing.worker_driver.deliveries import Outcome, WorkerDelivery
 from kafka_groups.testing.worker_driver.handler import DrivenHandler, DriverStage
 from kafka_groups.testing.worker_driver.handler_loop import HandlerLoop
+from kafka_groups.testing.worker_driver.overrides import DependencyOverrides, with_overrides
 from kafka_groups.testing.worker_driver.records import (
     GivenHeaders,
     LogContent,
@@ -39,6 +43,8 @@ __all__ = ["WorkerTestDriver"]
 _DEFAULT_LIMIT = 5
 _DEFAULT_LOCKS = 2_000
 _NAMED_AT_MOST = 10
+_NO_OVERRIDES: DependencyOverrides = MappingProxyType({})
+_SURROUNDINGS = "the worker's lifespan or a dependency"
 
 
 class _Missing(enum.Enum):
@@ -76,9 +82,12 @@ class WorkerTestDriver:
         record_locks: The group's `share.partition.max.record.locks`.
         group_dead_letters: The group's own dead-letter topic (`errors.deadletterqueue.topic.name`), if it has one.
         seed: The seed of jitter. None leaves jitter out: waits have exactly their nominal length.
+        overrides: Factories that handlers inject, and those that are called instead, as in
+            `{open_database: open_fake}`. A replacement injects what its own parameters say, not what the original does.
 
     Raises:
-        ConfigurationError: The worker has no handler, or a handler does not fit the group.
+        ConfigurationError: The worker has no handler, a handler does not fit the group, nothing injects an overridden
+            factory, or a replacement does not fit.
     """
 
     def __init__(
@@ -89,13 +98,15 @@ class WorkerTestDriver:
         record_locks: int = _DEFAULT_LOCKS,
         group_dead_letters: str | None = None,
         seed: int | None = None,
+        overrides: DependencyOverrides = _NO_OVERRIDES,
     ) -> None:
         _check_positive("delivery_limit", delivery_limit)
         _check_positive("record_locks", record_locks)
         self._parts = parts_of(worker)
         if not self._parts.handlers:
             raise ConfigurationError(f"{worker!r}: declare a handler with @worker.handler(topic) before you test it")
-        for spec in self._parts.handlers:
+        self._specs = with_overrides(self._parts.handlers, overrides)
+        for spec in self._specs:
             check_group_dead_letters(spec, self._parts.settings.group_id, group_dead_letters)
         self._worker = worker
         self._group = HandlerGroup(delivery_limit, record_locks, group_dead_letters)
@@ -113,11 +124,11 @@ class WorkerTestDriver:
     # ------------------------------------------------------------------------------------------- opening
 
     def __enter__(self) -> Self:
-        """Enter the worker's lifespan.
+        """Enter the worker's lifespan, and make the dependencies that live as long as a process.
 
         Raises:
             IllegalStateError: It was entered before, or an event loop runs in this thread.
-            WorkerTestError: The lifespan waits for something that does not happen here.
+            WorkerTestError: The lifespan or a dependency waits for something that does not happen here.
         """
         if self._stage is not None:
             raise IllegalStateError(f"{self!r} was entered before: make a new one for each test")
@@ -125,7 +136,7 @@ class WorkerTestDriver:
         self._stage = stage = self._new_stage()
         try:
             self._set_up(stage)
-        except BaseException:  # of the user's lifespan, or Ctrl-C: the loop must not stay open
+        except BaseException:  # of the user's lifespan or factories, or Ctrl-C: the loop must not stay open
             stage.loop.end()
             raise
         return self
@@ -143,20 +154,28 @@ class WorkerTestDriver:
         )
 
     def _set_up(self, stage: DriverStage) -> None:
-        for spec in self._parts.handlers:
-            self._handlers.update(dict.fromkeys(spec.topics, DrivenHandler(spec, stage)))
-        for topic in (*(spec.dead_letters for spec in self._parts.handlers), self._group.dead_letter_topic):
+        for topic in (*(spec.dead_letters for spec in self._specs), self._group.dead_letter_topic):
             if topic is not None:
                 self._written.add_topic(topic)
-        turns = WorkerTurns(self._each_handler, stage.loop, stage.clock)
-        stage.loop.complete(enter_lifespan(self._exit_stack, self._parts.lifespan), "the worker's lifespan")
-        turns.raise_refused()
-        self._turns = turns
+        self._turns = stage.loop.complete(self._enter_surroundings(stage), _SURROUNDINGS)
+
+    async def _enter_surroundings(self, stage: DriverStage) -> WorkerTurns:
+        """Enter what is around the handlers, and make these, in the order of production."""
+        async with AsyncExitStack() as stack:
+            await enter_lifespan(stack, self._parts.lifespan)
+            opened = await open_dependencies(stack, self._specs)
+            furnished = evolve(stage, settings=evolve(stage.settings, opened=opened))
+            for spec in self._specs:
+                self._handlers.update(dict.fromkeys(spec.topics, DrivenHandler(spec, furnished)))
+            turns = WorkerTurns(self._each_handler, stage.loop, stage.clock)
+            turns.raise_refused()
+            self._exit_stack = stack.pop_all()
+        return turns
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop the worker as SIGTERM does, and leave its lifespan.
+        """Stop the worker as SIGTERM does, and leave its dependencies and its lifespan.
 
         Attempts that then run on, beyond `shutdown_timeout`, are cancelled.
         """
@@ -167,7 +186,7 @@ class WorkerTestDriver:
         finally:
             turns.is_stopped = True
             try:
-                loop.complete(self._exit_stack.__aexit__(kind, error, trace), "the worker's lifespan")
+                loop.complete(self._exit_stack.__aexit__(kind, error, trace), _SURROUNDINGS)
             finally:
                 loop.end()
 

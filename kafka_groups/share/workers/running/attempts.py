@@ -1,13 +1,13 @@
 """Attempts: one call of a handler, as the handler, its middleware and traces see it."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from contextvars import ContextVar
-from typing import Final
 
 from attrs import define, field
 
 from kafka_groups.errors import IllegalStateError
+from kafka_groups.functions import ASYNC_GENERATOR_MANAGER, GENERATOR_MANAGER
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
 from kafka_groups.share.workers.rules.origins import RecordOrigin
 from kafka_groups.share.workers.rules.retry_topics.retried_records import origin_of
@@ -92,26 +92,13 @@ def set_current(attempt: Callable[[], Attempt] | None) -> None:
     _CURRENT.set(attempt)
 
 
-@contextmanager
-def _plain() -> Iterator[None]:
-    yield
-
-
-@asynccontextmanager
-async def _asynchronous() -> AsyncIterator[None]:
-    yield
-
-
-_OF_GENERATORS: Final = (type(_plain()), type(_asynchronous()))
-
-
 def entered_before(manager: object) -> str | None:
     """Return what is wrong with a context manager that cannot be entered again; None if it can be entered.
 
     Other objects may be shared, and often are: a lock, a pool, a tracker of what is in progress. Only those made from a
     generator are known to serve once. They forget their arguments when they are entered.
     """
-    if not isinstance(manager, _OF_GENERATORS) or hasattr(manager, "args"):
+    if not isinstance(manager, (GENERATOR_MANAGER, ASYNC_GENERATOR_MANAGER)) or hasattr(manager, "args"):
         return None
     return (
         "returned the same context manager again, which was entered before and serves only once: call the function that"

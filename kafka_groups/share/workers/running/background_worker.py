@@ -13,6 +13,7 @@ from kafka_groups.share.workers.health import HAS_STOPPED, Health
 from kafka_groups.share.workers.processes.kept_notes import NotesInDirectory
 from kafka_groups.share.workers.processes.notes import RunningNotesLayout
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
+from kafka_groups.share.workers.running.opened_dependencies import OpenedDependencies
 from kafka_groups.share.workers.running.runtime import WorkerRuntime
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.telemetry.workers import WorkerTelemetry
@@ -60,18 +61,20 @@ class BackgroundWorker:
         """True once it handles records; False if it was stopped before."""
         return self._runtime is not None
 
-    def start(self, handler_loop: asyncio.AbstractEventLoop | None) -> None:
+    def start(self, handler_loop: asyncio.AbstractEventLoop | None, opened: OpenedDependencies) -> None:
         """Join the group and begin to handle records. Blocks until the group's settings are known.
 
         `begin_stop` ends a start, which then returns: the worker has stopped.
 
         Args:
             handler_loop: The loop of asynchronous handlers.
+            opened: What this process has made for parameters that inject it.
 
         Raises:
             ConfigurationError: A topic for dead letters does not exist, a rule does not fit the group, or the notes
                 cannot be kept.
         """
+        self._settings = evolve(self._settings, opened=opened)
         self._keep_notes()
         self._thread.start()
         try:

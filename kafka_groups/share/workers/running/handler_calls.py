@@ -7,17 +7,23 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
+from kafka_groups.functions import name_of
 from kafka_groups.serdes.serde import BoundDeserializer, Serde
 from kafka_groups.share.delivery.records import AnyRecord, DeserializedRecord, copied_record, delivery_of
 from kafka_groups.share.workers.batch import Batch
-from kafka_groups.share.workers.handlers import HandlerSpec, name_of
+from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError
 from kafka_groups.share.workers.rules.retry_topics.retried_records import origin_of
 from kafka_groups.share.workers.rules.steps import FailedRecord, InvokeHandler
 from kafka_groups.share.workers.running.attempts import Attempt, Middleware, entered_before, set_current
 from kafka_groups.share.workers.running.never_awaited import DroppedCoroutines, module_of
+from kafka_groups.share.workers.running.opened_dependencies import (
+    AttemptDependencies,
+    OpenedDependencies,
+    bound_to_process,
+)
 from kafka_groups.share.workers.running.results import RunResult, check_done, handler_cancelled, handler_exit
 
 __all__ = ["CallContext", "HandlerCalls", "RunCancellations"]
@@ -34,12 +40,14 @@ class CallContext:
         client_id: The client id of the consumer.
         middleware: Around each attempt, the first outermost.
         timer: Returns seconds, for durations.
+        opened: What the process has made for parameters that inject it.
     """
 
     group: str
     client_id: str
     middleware: Sequence[Middleware] = ()
     timer: Callable[[], float] = time.perf_counter
+    opened: OpenedDependencies = field(factory=dict)
 
 
 class RunCancellations:
@@ -71,10 +79,13 @@ class HandlerCalls:
     def __init__(self, spec: HandlerSpec, context: CallContext) -> None:
         self._spec = spec
         self._context = context
-        self._function: Callable[..., Any] = spec.function
+        plan = spec.dependencies
+        self._function = bound_to_process(spec.function, plan.arguments, context.opened)
+        self._injected = AttemptDependencies(plan, context.opened) if plan.attempt else None
         self._value_of = _value_reader(spec.value, may_be_retried=spec.retry_topics is not None)
         self._module = module_of(spec.function)
-        self._is_plain = not context.middleware and not spec.wants_record
+        self._is_bare = not context.middleware and self._injected is None
+        self._is_plain = self._is_bare and not spec.wants_record
         self.cancellations = RunCancellations()
 
     # ------------------------------------------------------------------------------------- in a thread
@@ -95,7 +106,7 @@ class HandlerCalls:
         return RunResult(run, failures, failed, busy_s=self._context.timer() - began_s)
 
     def _plain(self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines) -> FailedRecords:
-        """Call a function of the value alone, without middleware. The loop makes no call but those it needs."""
+        """Call a function of the value alone, with nothing around it. The loop makes no call but those it needs."""
         function, value_of, take, never_awaited = self._function, self._value_of, run.take, dropped.names
         failures: FailedRecords = []
         index = 0
@@ -142,14 +153,15 @@ class HandlerCalls:
         value = self._value_of(record)
         arguments = (value, _parsed_record(record, value)) if self._spec.wants_record else (value,)
         with ExitStack() as stack:
-            self._enter(stack, self._attempt(run, index, [record]))
-            result = self._function(*arguments)
+            injected = self._enter(stack, self._attempt(run, index, [record]))
+            result = self._function(*arguments, **injected)
             if result is not None:
                 check_done(result)
             if dropped.names:
                 raise dropped.error()
 
-    def _enter(self, stack: ExitStack, attempt: Attempt) -> None:
+    def _enter(self, stack: ExitStack, attempt: Attempt) -> dict[str, object]:
+        """Enter the middleware, and inside of it make what is injected. Returns the handler's arguments."""
         for middleware in self._context.middleware:
             manager: Any = middleware(attempt)
             if not hasattr(manager, "__enter__"):
@@ -159,6 +171,7 @@ class HandlerCalls:
             if (problem := entered_before(manager)) is not None:
                 raise _shared_manager(middleware, problem)
             stack.enter_context(manager)
+        return {} if self._injected is None else self._injected.enter(stack)
 
     def _batch(
         self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines
@@ -168,8 +181,8 @@ class HandlerCalls:
             return failures, None
         try:
             with ExitStack() as stack:
-                self._enter(stack, self._attempt(run, 0, batch.records))
-                result = self._function(batch)
+                injected = self._enter(stack, self._attempt(run, 0, batch.records))
+                result = self._function(batch, **injected)
                 if result is not None:
                     check_done(result)
                 if dropped.names:
@@ -265,7 +278,7 @@ class HandlerCalls:
     ) -> None:
         value = self._value_of(record)
         arguments = (value, _parsed_record(record, value)) if self._spec.wants_record else (value,)
-        if not self._context.middleware:
+        if self._is_bare:
             result = await self._function(*arguments)  # as `_awaited`, without a coroutine of its own
             if result is not None:
                 check_done(result)
@@ -273,17 +286,18 @@ class HandlerCalls:
                 raise dropped.error()
             return
         async with AsyncExitStack() as stack:
-            await self._async_enter(stack, self._attempt(run, index, [record]))
-            await self._awaited(dropped, *arguments)
+            injected = await self._async_enter(stack, self._attempt(run, index, [record]))
+            await self._awaited(dropped, *arguments, **injected)
 
-    async def _awaited(self, dropped: DroppedCoroutines, *arguments: object) -> None:
-        result = await self._function(*arguments)
+    async def _awaited(self, dropped: DroppedCoroutines, /, *arguments: object, **injected: object) -> None:
+        result = await self._function(*arguments, **injected)
         if result is not None:
             check_done(result)
         if dropped.names:
             raise dropped.error()
 
-    async def _async_enter(self, stack: AsyncExitStack, attempt: Attempt) -> None:
+    async def _async_enter(self, stack: AsyncExitStack, attempt: Attempt) -> dict[str, object]:
+        """Do what `_enter` does, in a task."""
         for middleware in self._context.middleware:
             manager: Any = middleware(attempt)
             if (problem := entered_before(manager)) is not None:
@@ -294,6 +308,7 @@ class HandlerCalls:
                 stack.enter_context(manager)
             else:
                 raise _no_manager(middleware, manager)
+        return {} if self._injected is None else await self._injected.async_enter(stack)
 
     async def _async_batch(
         self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines
@@ -316,8 +331,8 @@ class HandlerCalls:
         self, run: InvokeHandler[AnyRecord], batch: Batch[Any], dropped: DroppedCoroutines
     ) -> None:
         async with AsyncExitStack() as stack:
-            await self._async_enter(stack, self._attempt(run, 0, batch.records))
-            await self._awaited(dropped, batch)
+            injected = await self._async_enter(stack, self._attempt(run, 0, batch.records))
+            await self._awaited(dropped, batch, **injected)
 
     # ---------------------------------------------------------------------------------------- attempts
 

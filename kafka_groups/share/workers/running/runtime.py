@@ -212,7 +212,8 @@ class WorkerRuntime:
     def _slots(self, spec: HandlerSpec, mailbox: Mailbox) -> HandlerSlots:
         settings = self._settings
         client_id = str(settings.given.get("client_id", settings.given.get("client.id", "")))
-        calls = HandlerCalls(spec, CallContext(settings.group_id, client_id, settings.middleware, settings.timer))
+        context = CallContext(settings.group_id, client_id, settings.middleware, settings.timer, settings.opened)
+        calls = HandlerCalls(spec, context)
         notes = None if settings.notes is None else settings.notes(spec)
         if spec.is_async:
             loop = self._handler_loop or asyncio.get_running_loop()

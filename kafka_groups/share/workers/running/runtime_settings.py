@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kafka_groups.client.assembly import Environment
     from kafka_groups.share.workers.handlers import HandlerSpec
     from kafka_groups.share.workers.processes.notes import HandlerNotes
+    from kafka_groups.share.workers.running.opened_dependencies import OpenedDependencies
     from kafka_groups.share.workers.running.record_writing import ProcessWriter
     from kafka_groups.types import TopicIdPartition
 
@@ -39,6 +40,7 @@ class RuntimeSettings:
         others: Returns what other processes run, or were running when they were killed, of some offsets of a partition.
             The brokers deliver that again, perhaps before the parent has told what it was.
         state_dir: Where a worker without a parent process keeps its notes for its successor; None for nowhere.
+        opened: What this process has made for parameters that inject it.
         timer: Returns seconds, for the durations of attempts; the pace of a handler is measured with it.
     """
 
@@ -54,4 +56,5 @@ class RuntimeSettings:
     suspects: Sequence[RunningRange] = ()
     others: "Callable[[TopicIdPartition, int, int], Sequence[RunningRange]] | None" = None
     state_dir: Path | None = None
+    opened: "OpenedDependencies" = field(factory=dict, repr=False)
     timer: Callable[[], float] = time.perf_counter

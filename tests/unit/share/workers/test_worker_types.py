@@ -1,8 +1,10 @@
 """Type checkers know the types of handlers: samples that mypy accepts, and wrong programs that it refuses."""
 
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,13 +14,15 @@ ROOT = Path(__file__).parents[4]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("topology_types")]
 
 HEAD = """
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from kafka_groups import (
-    Attempt, AttemptTimeoutError, Backoff, Batch, OnError, Reject, Retry, ShareRecord, Worker, current_attempt, serdes,
+    Attempt, AttemptTimeoutError, Backoff, Batch, OnError, Reject, Retry, ShareRecord, Worker, current_attempt, inject,
+    serdes,
 )
 
 @dataclass(frozen=True)
@@ -34,6 +38,23 @@ class Busy(Exception): ...
 @contextmanager
 def session(attempt: Attempt) -> Iterator[None]:
     yield
+
+class Database:
+    def insert(self, order: Order) -> None: ...
+
+@contextmanager
+def open_database(url: str = "db") -> Iterator[Database]:
+    yield Database()
+
+@asynccontextmanager
+async def open_async_database() -> AsyncIterator[Database]:
+    yield Database()
+
+async def read_limit() -> int:
+    return 5
+
+def bare_generator() -> Iterator[Database]:
+    yield Database()
 
 orders, payments = serdes.json(Order), serdes.json(Payment)
 worker = Worker("invoices", bootstrap_servers="localhost:9092", middleware=[session])
@@ -101,6 +122,74 @@ WRONG = (
 )
 
 
+RIGHT_DEPENDENCIES = (
+    """
+@worker.handler("a", value=orders)
+def invoice(order: Order, *, db: Database = inject(open_database)) -> None:
+    db.insert(order)
+
+def test() -> None:
+    invoice(Order(5.0), db=Database())
+    invoice(Order(5.0))
+""",
+    """
+@worker.handler("a", value=orders)
+async def invoice(
+    order: Order,
+    record: ShareRecord[bytes, Order],
+    *,
+    db: Database = inject(open_async_database, scope="attempt"),
+    other: Database = inject(partial(open_database, "other"), scope="process"),
+    limit: int = inject(read_limit),
+) -> None:
+    db.insert(order)
+""",
+    """
+class Store:
+    def __init__(self, db: Database = inject(open_database)) -> None:
+        self.db = db
+
+@worker.batch_handler("a", value=orders)
+def invoice(batch: Batch[Order], *, store: Store = inject(Store), fixed: Database = inject(lambda: Database())) -> None:
+    for order in batch:
+        store.db.insert(order)
+
+def test(batch: Batch[Order]) -> None:
+    invoice(batch, store=Store(Database()))
+""",
+    """
+@contextmanager
+def transaction(db: Database = inject(open_database)) -> Iterator[Database]:
+    yield db
+
+@worker.handler("a", value=orders)
+def invoice(order: Order, db: Database = inject(transaction, scope="attempt"), retries: int = 3) -> None:
+    db.insert(order)
+""",
+)
+"""Programs with `inject` that mypy accepts."""
+
+WRONG_DEPENDENCIES = {
+    "def invoice(order: Order, *, db: Database = inject(read_limit)) -> None: ...": "Incompatible default",
+    "def invoice(order: Order, *, db: Database = inject(bare_generator)) -> None: ...": "Incompatible default",
+    "def invoice(order: Order, *, db: Database = inject(Database())) -> None: ...": "arg-type|call-overload",
+    "def invoice(order: Order, *, db: Database = inject(open_database, scope='run')) -> None: ...": "call-overload",
+    "@worker.handler('a', value=orders)\n"
+    "def invoice(payment: Payment, *, db: Database = inject(open_database)) -> None: ...": "arg-type",
+}
+"""Programs with `inject` that mypy refuses, and how."""
+
+
+RIGHT_PROGRAMS: Mapping[str, Sequence[str]] = {"handlers": (RIGHT,), "inject": RIGHT_DEPENDENCIES}
+"""Programs that mypy accepts, by what they show."""
+
+WRONG_PROGRAMS: Mapping[str, Mapping[str, str]] = {
+    "handlers": dict.fromkeys(WRONG, "error:"),
+    "inject": WRONG_DEPENDENCIES,
+}
+"""Programs that mypy refuses, by what they show, with an expression that finds the error."""
+
+
 def checked(directory: Path, sources: dict[str, str]) -> dict[str, str]:
     """The errors of mypy by file."""
     for name, source in sources.items():
@@ -118,8 +207,13 @@ def checked(directory: Path, sources: dict[str, str]) -> dict[str, str]:
 
 
 def test_samples_are_right_and_wrong_programs_are_refused(tmp_path: Path) -> None:
-    sources = {"right": RIGHT, **{f"wrong_{number}": source for number, source in enumerate(WRONG)}}
-    errors = checked(tmp_path, sources)
-    assert errors.pop("right") == ""
-    accepted = [sources[name] for name, error in errors.items() if not error]
+    right = {f"right_{kind}_{n}": source for kind, some in RIGHT_PROGRAMS.items() for n, source in enumerate(some)}
+    wrong = {f"wrong_{kind}_{n}": pair for kind, some in WRONG_PROGRAMS.items() for n, pair in enumerate(some.items())}
+    errors = checked(tmp_path, {**right, **{name: source for name, (source, _) in wrong.items()}})
+    assert {name: errors[name] for name in right} == dict.fromkeys(right, "")
+    accepted = [
+        (source, expected, errors[name])
+        for name, (source, expected) in wrong.items()
+        if re.search(expected, errors[name]) is None
+    ]
     assert accepted == []
