@@ -153,6 +153,12 @@ class ProducerBatch:
         kept = [(index, record) for index, record in enumerate(self.records()) if index not in indexes]
         return self._with(kept) if kept else None
 
+    def drop(self, indexes: Collection[int]) -> None:
+        """Remove some of the records of a batch that was not encoded yet. It stays the same object."""
+        rest = self.without(indexes) or self._with(())
+        self._builder, self.add = rest._builder, rest.add
+        self.count, self.origins, self.last_tracked = rest.count, rest.origins, rest.last_tracked
+
     def refused(self, indexes: Collection[int] | None) -> Iterator[tuple[DecodedRecord, object]]:
         """Return records and their origins, None without one. None as indexes: all records."""
         origins = dict(self.origins)

@@ -357,9 +357,10 @@ class ProduceManager:
         self._take_complete(now_ms)
         for each in tuple(self._active.values()):
             for batch in each.withdraw(is_withdrawn):
-                self._accumulator.release(batch)
-            for batch in each.batches.waiting:
-                self._accumulator.hold(batch)
+                if batch.count:
+                    self._accumulator.hold(batch)
+                else:
+                    self._accumulator.release(batch)
             if not each.batches:
                 self._active.pop(each.name)
 

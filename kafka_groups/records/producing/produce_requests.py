@@ -70,15 +70,13 @@ class ProducedPartition:
     def withdraw(self, is_withdrawn: Callable[[object], bool]) -> Sequence[ProducerBatch]:
         """Drop records that were never sent, by their origins. Returns the batches that had some of them."""
         changed: list[ProducerBatch] = []
-        kept: deque[ProducerBatch] = deque()
         for batch in self.batches.waiting:
             indexes = {index for index, origin in batch.origins if is_withdrawn(origin)}
-            rest = batch.without(indexes) if indexes else batch
             if indexes:
+                batch.drop(indexes)
                 changed.append(batch)
-            if rest is not None:
-                kept.append(rest)
-        self.batches.waiting = kept
+        if changed:
+            self.batches.waiting = deque(batch for batch in self.batches.waiting if batch.count)
         return changed
 
     def hold_back(self, now_ms: int) -> None:

@@ -144,6 +144,31 @@ def test_a_batch_without_some_records_keeps_the_origins_of_the_others() -> None:
     assert batch.without({0, 1, 2, 3}) is None
 
 
+def test_records_can_be_removed_from_a_batch_that_was_not_sent() -> None:
+    batch = filled(numbered(5))
+    batch.origins = [(index, f"origin {index}") for index in range(5)]
+    batch.last_tracked = 3
+    batch.drop({0, 3})
+    assert values(batch) == [b"1", b"2", b"4"]
+    assert batch.origins == [(0, "origin 1"), (1, "origin 2"), (2, "origin 4")]
+    assert (batch.count, batch.last_tracked, batch.was_sent) == (3, 1, False)
+    batch.encode(*PRODUCER, 7)
+    assert [each.header.last_sequence for each in iter_batches(batch.data)] == [9]
+    assert batch.was_sent
+
+
+def test_a_batch_may_lose_all_its_records() -> None:
+    batch = filled(numbered(2))
+    batch.drop({0, 1})
+    assert (batch.count, batch.origins) == (0, [])
+
+
+def test_parts_of_a_batch_that_may_be_written_may_be_written() -> None:
+    batch = filled(numbered(4))
+    batch.may_be_written = True
+    assert [half.may_be_written for half in batch.halves()] == [True, True]
+
+
 def test_refused_records_have_their_origins() -> None:
     batch = filled(numbered(3))
     batch.origins = [(1, "b")]
