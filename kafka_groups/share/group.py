@@ -94,6 +94,16 @@ class ShareGroupInfo:
         group = described.values.get(self._group_id)
         return 0 if group is None else len(group.members)
 
+    async def reader_count(self, topic: str, timeout_ms: int) -> int:
+        """Return the number of members of the group that subscribe to a topic; 0 if the group does not exist.
+
+        Raises:
+            KafkaGroupsError: The brokers do not tell, or cannot be reached.
+        """
+        described = await self._answer(lambda ask: describe_groups(ask, [self._group_id]), timeout_ms)
+        group = described.checked().values.get(self._group_id)
+        return 0 if group is None else sum(topic in member.topics for member in group.members)
+
     async def topic_config(self, topic: str, timeout_ms: int) -> TopicConfigValues:
         """Return the configuration of a topic.
 

@@ -14,6 +14,7 @@ from kafka_groups.functions import name_of
 from kafka_groups.serdes.serde import Serde
 from kafka_groups.share.delivery.records import AnyRecord, ShareRecord
 from kafka_groups.share.workers.batch import Batch
+from kafka_groups.share.workers.delay_option import checked_delay
 from kafka_groups.share.workers.dependencies import DependencyPlan, planned_dependencies, without_injected
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError, Reject, Retry
@@ -128,6 +129,10 @@ class HandlerKeywords(TypedDict, total=False):
     """Topics in which records wait for their next attempt, if that is due after the smallest delay or later, so that
     they hold back no partition. Needs `dead_letters`. Not with `order_by` or `on_blocked`."""
 
+    delay: float | None
+    """Seconds that each record waits after its timestamp before its first attempt, from 1 to 604,800 (7 days). Set
+    `message.timestamp.type=LogAppendTime` on the topics."""
+
 
 @frozen(kw_only=True)
 class HandlerSpec:
@@ -152,6 +157,7 @@ class HandlerSpec:
             else they are held.
         on_blocked: What happens to a waiting record that fills the window of its partition; None keeps it.
         retry_topics: Where long waits are spent; None for the process.
+        delay_ms: How long records wait after their timestamps; None for not at all.
         batch: The limits of a batch handler; None for a handler of single records.
         dependencies: What its parameters inject.
     """
@@ -173,6 +179,7 @@ class HandlerSpec:
     exhausted: OnError | None
     on_blocked: OnError | None
     retry_topics: RetryTopics | None = None
+    delay_ms: int | None = None
     batch: BatchSizes | None = None
     dependencies: DependencyPlan = field(default=DependencyPlan(), repr=False)
 
@@ -221,6 +228,7 @@ def checked_handler(
         exhausted=_checked_rule("exhausted", options.get("exhausted")),
         on_blocked=_checked_rule("on_blocked", options.get("on_blocked")),
         retry_topics=_checked_retry_topics(options.get("retry_topics")),
+        delay_ms=checked_delay(options.get("delay")),
         batch=batch,
         dependencies=planned_dependencies(function, is_async=is_async),
     )

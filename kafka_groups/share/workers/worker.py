@@ -366,20 +366,20 @@ class Worker:
             supervisor = ChildSupervisor(_run_child, program, kept, self._telemetry, self._shutdown_ms)
             self._supervisor = supervisor
             try:
-                if self._begin_group(settings):
+                if self._begin_groups(settings):
                     supervisor.run()
             finally:
                 self._has_handled = supervisor.has_any_started
                 self._supervisor = None
                 supervisor.close()
 
-    def _begin_group(self, settings: RuntimeSettings) -> bool:
-        """Set where the group begins, if the worker says it. Returns False if a signal has ended the start."""
-        if settings.start is None:
+    def _begin_groups(self, settings: RuntimeSettings) -> bool:
+        """Set where the worker's groups begin, if it says it. Returns False if a signal has ended the start."""
+        if settings.start is None and all(spec.retry_topics is None for spec in self._specs):
             return True  # the parent loads no client
-        from kafka_groups.share.workers.running.group_beginning import begin_group  # noqa: PLC0415 - as in `run`
+        from kafka_groups.share.workers.running.group_beginning import begin_groups  # noqa: PLC0415 - as in `run`
 
-        return asyncio.run(begin_group(settings.start, settings, _SIGNALS))
+        return asyncio.run(begin_groups(settings, self._specs, _SIGNALS))
 
     def _controls(self) -> "ChildControls":
         from kafka_groups.share.workers.processes.child import ChildControls  # noqa: PLC0415 - as in `run`

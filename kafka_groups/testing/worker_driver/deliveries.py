@@ -37,7 +37,7 @@ class DeliveryState(enum.Enum):
     """Its handler has not returned."""
 
     WAITING = "waiting"
-    """An attempt failed, and the next one is due later."""
+    """Its next attempt is due later: an attempt failed, or its handler has a `delay`."""
 
     WRITING = "writing"
     """Its dead letter, or another record that is written for it, is not confirmed."""

@@ -16,6 +16,7 @@ from kafka_groups.share.workers.rules.process_gate import ProcessGate
 from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, InvokeHandler, OpenRecord, WriteRecords
 from kafka_groups.share.workers.rules.window import WARN_AT
 from kafka_groups.share.workers.running.handler_calls import CallContext, HandlerCalls
+from kafka_groups.share.workers.running.handler_members import HandlerMember
 from kafka_groups.share.workers.running.handler_report import HandlerReport
 from kafka_groups.share.workers.running.handler_writes import HandlerWrites
 from kafka_groups.share.workers.running.operations import OperationTimes
@@ -77,16 +78,17 @@ class InlineSlots:
 
     Args:
         calls: Calls the handler.
-        mailbox: Gets the results.
     """
 
-    def __init__(self, calls: HandlerCalls, mailbox: Mailbox) -> None:
+    def __init__(self, calls: HandlerCalls) -> None:
         self._calls = calls
-        self._mailbox = mailbox
 
-    def submit(self, run: InvokeHandler[AnyRecord]) -> None:
+    def use(self) -> None:
+        """Do nothing: there is nothing to close."""
+
+    def submit(self, run: InvokeHandler[AnyRecord], mailbox: Mailbox) -> None:
         """Run it. What ends programs, such as SystemExit, is raised."""
-        self._mailbox.put(self._calls.in_thread(run))
+        mailbox.put(self._calls.in_thread(run))
 
     def cancel(self, run: InvokeHandler[AnyRecord], reason: Exception) -> bool:
         """Return False: as in a thread, a call cannot be cancelled."""
@@ -119,8 +121,9 @@ class DrivenHandler:
     def __init__(self, spec: HandlerSpec, stage: DriverStage) -> None:
         self.spec = spec
         self._stage = stage
-        rules = handling_rules(spec, stage.settings.group_id, stage.group)
+        rules = handling_rules(HandlerMember(spec, stage.settings.group_id), stage.group)
         self.handling: RecordHandling[AnyRecord] = RecordHandling(rules, stage.rng, stage.gate)
+        self.handling.holdings.early.wall_ahead_ms = stage.clock.wall_ms() - stage.clock.now_ms()
         self._mailbox = Mailbox(stage.loop, _wake_nobody)
         self._slots = self._made_slots()
         self._report = HandlerReport(spec, NoSensors(), RateLimitedLog(stage.clock), stage.group)
@@ -139,8 +142,8 @@ class DrivenHandler:
         context = CallContext(settings.group_id, client_id, settings.middleware, self._stage.loop.time, settings.opened)
         calls = HandlerCalls(self.spec, context)
         if self.spec.is_async:
-            return TaskSlots(self._stage.loop, calls, self._mailbox)
-        return InlineSlots(calls, self._mailbox)
+            return TaskSlots(self._stage.loop, calls)
+        return InlineSlots(calls)
 
     # ------------------------------------------------------------------------------------------ records
 
@@ -200,7 +203,7 @@ class DrivenHandler:
             )
         for record in run.records:
             self._progress_of(record).attempts += 1
-        self._slots.submit(run)
+        self._slots.submit(run, self._mailbox)
 
     def _take_results(self, now_ms: int) -> bool:
         has_taken = False
@@ -283,7 +286,7 @@ class DrivenHandler:
         key = _key_of(record)
         if any(_key_of(other) == key for run in self.handling.runs.under_way for other in run.records):
             return DeliveryState.RUNNING
-        if self._waiting(key) is not None:
+        if self._waiting(key) is not None or self._early(key) is not None:
             return DeliveryState.WAITING
         if any(_key_of(opened.record) == key for opened in self.handling.writing):
             return DeliveryState.WRITING
@@ -291,12 +294,17 @@ class DrivenHandler:
 
     def next_attempt_in(self, record: AnyRecord) -> float | None:
         """Return the virtual seconds until a waiting record is due; None if it does not wait."""
-        opened = self._waiting(_key_of(record))
-        if opened is None:
-            return None
         breaker = self.handling.breaker
-        due_ms = breaker.next_probe_ms if breaker.is_open else opened.due_ms
+        if (early := self._early(_key_of(record))) is not None:
+            due_ms = self.handling.holdings.early_due_ms(early)
+        elif (waiting := self._waiting(_key_of(record))) is not None:
+            due_ms = breaker.next_probe_ms if breaker.is_open else waiting.due_ms
+        else:
+            return None
         return max(0, due_ms - self._stage.clock.now_ms()) / 1000
+
+    def _early(self, key: RecordInHand) -> OpenRecord[AnyRecord] | None:
+        return next((opened for opened in self.handling.holdings.early if _key_of(opened.record) == key), None)
 
     def _waiting(self, key: RecordInHand) -> OpenRecord[AnyRecord] | None:
         return next((opened for opened in self.handling.holdings.waiting if _key_of(opened.record) == key), None)

@@ -20,9 +20,11 @@ from kafka_groups.share.workers.rules.outcomes import AttemptOutcomes
 from kafka_groups.share.workers.rules.pace import HandlerPace
 from kafka_groups.share.workers.rules.process_gate import ProcessGate
 from kafka_groups.share.workers.rules.record_writes import RecordWrites
+from kafka_groups.share.workers.rules.retry_topics.delay_rules import DelayRules
 from kafka_groups.share.workers.rules.run_choice import RunChoice
 from kafka_groups.share.workers.rules.runs import RunningRecords
-from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord, WorkerStep
+from kafka_groups.share.workers.rules.slot_sharing import SharedSlots
+from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord, WorkerStep, WritePurpose
 from kafka_groups.share.workers.rules.window import NOT_READY_AT, FullWindow, RecordWindows
 from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
 
@@ -49,6 +51,8 @@ class RecordHandling(Generic[R]):
         rules: The rules of the handler.
         rng: For the jitter of waits.
         gate: What the handlers of the process share; without one, the handler is alone.
+        slots: The slots that the topics of one handler share; without one, these topics are its only ones.
+        is_retry: Whether the records come from a retry topic of the handler.
 
     Attributes:
         breaker: Whether the sink is considered down.
@@ -61,10 +65,19 @@ class RecordHandling(Generic[R]):
         pace: The measured pace of the handler.
         events: What happened, oldest first. The driver takes them out.
         gate: What the handlers of the process share.
+        slots: The slots that the topics of the handler share.
         is_fetching: Whether a fetch is under way, which may acquire records.
     """
 
-    def __init__(self, rules: HandlingRules[R], rng: random.Random, gate: ProcessGate | None = None) -> None:
+    def __init__(
+        self,
+        rules: HandlingRules[R],
+        rng: random.Random,
+        gate: ProcessGate | None = None,
+        slots: SharedSlots | None = None,
+        *,
+        is_retry: bool = False,
+    ) -> None:
         self._rules = rules
         self.breaker = Breaker(Outage(Waits.of_tries_in_hand(_LONGEST_PROBE_WAIT_MS), rng))
         self.windows = RecordWindows(rules.record_locks)
@@ -82,6 +95,8 @@ class RecordHandling(Generic[R]):
         self.is_fetching = False
         self.gate = gate or ProcessGate()
         self.gate.enter(self)
+        self.slots = slots or SharedSlots(rules.concurrency)
+        self.slots.enter(self, is_retry=is_retry)
 
     # ---------------------------------------------------------------------------------------- fetching
 
@@ -133,6 +148,12 @@ class RecordHandling(Generic[R]):
 
     def wanted(self, now_ms: int) -> int:
         """Return how many records to acquire now; 0 for none."""
+        wanted = self._wanted(now_ms)
+        # The records of a topic with a delay that are acquired before their time lose a delivery with each kill, and
+        # hold back their partition. So few are.
+        return wanted if self._rules.delay is None else min(wanted, self.holdings.early.wanted)
+
+    def _wanted(self, now_ms: int) -> int:
         # Two cases in which more records would only be in the way. A worker that stops would release them, which costs
         # each a delivery. And while 1,000 records wait for a retry, a key or a copy, others would soon wait as well and
         # fill the window.
@@ -167,6 +188,10 @@ class RecordHandling(Generic[R]):
         least = rules.concurrency * (rules.batch.max_records if rules.batch else 1)
         return max(least, min(self.pace.buffer(rules.concurrency), self.windows.room // _SHARE_OF_WINDOWS))
 
+    def fetched(self) -> None:
+        """Note that a fetch has ended, after the arrival of what it brought."""
+        self.holdings.early.fetches.ended()
+
     # ---------------------------------------------------------------------------------------- steps
 
     def next(self, now_ms: int) -> WorkerStep[R] | None:
@@ -183,6 +208,8 @@ class RecordHandling(Generic[R]):
         # record of a key whose holder has just been released.
         if self._is_over(now_ms):
             return self._end(now_ms)
+        if self._rules.delay is not None:
+            self._go_on_early(self._rules.delay, now_ms)
         # `order_by` may know a key now that it did not know before, for example because a service that it asks was
         # down. The record takes its place behind others of its key before the next run is chosen.
         while (unordered := self.holdings.unordered.take_due(now_ms)) is not None:
@@ -204,7 +231,26 @@ class RecordHandling(Generic[R]):
         # Brokers that take no outputs would be given more and more, and all of it would be in memory.
         if not self.writing.has_room:
             return None
-        return self._next_run(now_ms) if len(self.runs.under_way) < self._most_runs else None
+        return self._next_run(now_ms) if self.slots.may_start(self, self._most_runs, now_ms) else None
+
+    def _go_on_early(self, delay: DelayRules[R], now_ms: int) -> None:
+        """Let the records of a topic with a delay go on, and have those written that move to another topic."""
+        # A worker that stops runs what may run. It does not wait for other records, and releases them now, so that
+        # another member has them before they are due.
+        if self._stop_ms is not None:
+            early = self.holdings.early.remove(lambda _: True)
+            self.outbox.settle([opened.record for opened in early], AcknowledgeType.RELEASE)
+            for opened in early:
+                self.holdings.leave(opened, now_ms)
+        self.holdings.go_on_early(now_ms)
+        while self.holdings.forwarded:
+            opened = self.holdings.forwarded.popleft()
+            wall_ms = self.holdings.early.wall_ms(now_ms)
+            written = delay.forwarded(opened.record, opened.state, opened.deaths, wall_ms)
+            if written is None:
+                self.holdings.admit([opened], now_ms)
+            else:
+                self.writing.write(opened, WritePurpose.FORWARD, [written], now_ms)
 
     def _end(self, now_ms: int) -> WorkerStep[R] | None:
         """Return the next step of a stop, when no record may run any more."""
@@ -236,11 +282,23 @@ class RecordHandling(Generic[R]):
         run = self._choice.next_run(len(self.runs.under_way), now_ms, is_quiet=is_quiet, probes=probes)
         if run is not None:
             self.runs.under_way[run] = now_ms
+            self.slots.started(self)
             first = None if run.opened is None else run.opened[0]
             # A retry has survived an attempt, so it is not what ended a process, and others need not wait for it again.
             if first is not None and not first.attempts and self.holdings.suspects.is_grave(first):
                 self.gate.isolated(self, now_ms)
         return run
+
+    @property
+    def running(self) -> int:
+        """The number of runs under way."""
+        return len(self.runs.under_way)
+
+    def runnable(self, now_ms: int) -> int:
+        """Return how many runs could start if there were slots, at least about; 0 if something else is in the way."""
+        if self._is_over(now_ms) or self.gate.is_shut or not self.gate.may_start(self, now_ms):
+            return 0
+        return self._choice.runnable(now_ms, is_quiet=self._is_quiet)
 
     @property
     def _needs_process(self) -> bool:
@@ -303,6 +361,7 @@ class RecordHandling(Generic[R]):
         times = [holdings.copies.next_due_ms, holdings.writes.next_due_ms, holdings.suspects.others_resume_ms]
         times += [self._stop_ms, self._writes_end_ms if self.writing.places else None]
         times += [part.due_after(self._asked_ms) for part in (holdings.waiting, holdings.unordered)]
+        times.append(holdings.early.next_ms)
         times += [self._choice.batch_due_ms, self.gate.wakes_ms(self, self._asked_ms)]
         # Without a record to probe with, the time of the next probe is no reason to wake up.
         if self.breaker.is_open and (holdings.held or holdings.waiting):
@@ -428,6 +487,7 @@ class RecordHandling(Generic[R]):
         return {
             "held": holdings.held + len(holdings.keys),
             "running": sum(len(run.records) for run in self.runs.under_way),
+            "delayed": len(holdings.early) + len(holdings.forwarded),
             "waiting": len(holdings.waiting) + len(holdings.unordered),
             "writing": sum(not opened.is_aside for opened in self.writing),
         }

@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Generic, TypeVar
 
+from kafka_groups.share.workers.rules.failures.signals import ParseError
 from kafka_groups.share.workers.rules.in_hand import FreshRecords, WaitingRecords
 from kafka_groups.share.workers.rules.keys import KeyOrder, OrderKeyError
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.lost import LostRecords
+from kafka_groups.share.workers.rules.retry_topics.delay_rules import DelayTurn, deaths_of
+from kafka_groups.share.workers.rules.retry_topics.delayed_records import DelayedRecords
 from kafka_groups.share.workers.rules.steps import OpenRecord, WritePurpose
 from kafka_groups.share.workers.rules.suspects import SuspectRecords
 from kafka_groups.types import RecordId
@@ -38,7 +41,9 @@ class Holdings(Generic[R]):
         lost: Records whose locks were lost while they ran.
         finished: Redelivered records that this process has processed already: to be accepted.
         halves: Parts of a failed batch, each to run as a batch.
-        unordered: Records whose key is not known, until it is asked for again.
+        unordered: Records whose key or retry headers are not known, until they are asked for again.
+        early: Records of a topic with a delay, until their time has come.
+        forwarded: Those that move to another topic instead of waiting here, until the rules write them.
     """
 
     def __init__(self, rules: HandlingRules[R]) -> None:
@@ -54,6 +59,8 @@ class Holdings(Generic[R]):
         self.finished: list[OpenRecord[R]] = []
         self.halves: deque[list[OpenRecord[R]]] = deque()
         self.unordered: WaitingRecords[R] = WaitingRecords()
+        self.early: DelayedRecords[OpenRecord[R]] = DelayedRecords()
+        self.forwarded: deque[OpenRecord[R]] = deque()
 
     @property
     def held(self) -> int:
@@ -63,7 +70,8 @@ class Holdings(Generic[R]):
     @property
     def delayed(self) -> int:
         """Records that cannot run now."""
-        return len(self.waiting) + len(self.copies) + len(self.writes) + len(self.keys) + len(self.unordered)
+        retries, writes = len(self.waiting) + len(self.unordered), len(self.copies) + len(self.writes)
+        return retries + writes + len(self.keys) + len(self.early) + len(self.forwarded)
 
     @property
     def is_full(self) -> bool:
@@ -107,8 +115,9 @@ class Holdings(Generic[R]):
     def _may_be_fresh(self) -> bool:
         """True if records of a first delivery need no state of their own."""
         # While a handler runs on without its lock, each arriving record is compared with those that it runs, as its
-        # redelivery may have any count. With an order of keys, each record has a place in the queue of its key.
-        return self._rules.key_of is None and not self.lost
+        # redelivery may have any count. With an order of keys, each record has a place in the queue of its key. In a
+        # topic with a delay, each has a time.
+        return self._rules.key_of is None and self._rules.delay is None and not self.lost
 
     def _is_named(self, record: R) -> bool:
         named = self.suspects.named
@@ -118,10 +127,31 @@ class Holdings(Generic[R]):
         opened = OpenRecord(record, self._rules.record_id(record), delivery_count, due_ms=now_ms)
         # The record is not settled here. It is due at once, so the next step decides about it in the same way as for a
         # record that has been held without a key for a while.
-        if not self._knows_key(opened):
+        if not (self._knows_state(opened) and self._knows_key(opened)):
             self.unordered.add(opened)
             return None
+        self._note_fetched(opened, now_ms)
         return opened if self._has_turn(opened, now_ms) else None
+
+    def _knows_state(self, opened: OpenRecord[R]) -> bool:
+        """Read the retry headers of a record. Returns False, and notes the error, if they are not this handler's."""
+        rules, policy = self._rules.delay, self._rules.policy
+        opened.deaths = deaths_of(opened.delivery_count, policy, was_running=opened.place in self.suspects.named)
+        if rules is None or rules.state_of is None:
+            return True
+        try:
+            opened.state = rules.state_of(opened.record)
+        except ValueError as error:
+            opened.error = ParseError(error)
+            return False
+        opened.deaths += 0 if opened.state is None else opened.state.deaths
+        return True
+
+    def _note_fetched(self, opened: OpenRecord[R], now_ms: int) -> None:
+        """Tell the sizes of fetches whether the delay of a record was over when it came."""
+        if (rules := self._rules.delay) is not None:
+            is_over = rules.is_over(opened.record, opened.state, self.early.wall_ms(now_ms))
+            self.early.fetches.arrived(is_ready=is_over)
 
     def _knows_key(self, opened: OpenRecord[R]) -> bool:
         """Ask for the key of a record. Returns False, and notes the error, if the user's function raises."""
@@ -143,7 +173,7 @@ class Holdings(Generic[R]):
 
     def orders(self, opened: OpenRecord[R], now_ms: int) -> bool:
         """Ask again for the key of a record that was held without one. Returns whether the key is known now."""
-        if not self._knows_key(opened):
+        if not (self._knows_state(opened) and self._knows_key(opened)):
             return False
         if self._has_turn(opened, now_ms):
             self.admit([opened], now_ms)
@@ -175,7 +205,7 @@ class Holdings(Generic[R]):
         # brokers copy a record when they archive it.
         if self._rules.dead_letter is None or opened.is_copied:
             return False
-        return opened.delivery_count >= self._rules.policy.copy_from
+        return opened.risk_count >= self._rules.policy.copy_from
 
     def _copy_before(self, opened: OpenRecord[R], now_ms: int) -> None:
         opened.purpose, opened.reason, opened.due_ms = WritePurpose.BEFORE_PROCESSING, "before processing", now_ms
@@ -195,6 +225,10 @@ class Holdings(Generic[R]):
             if not opened.is_aside:
                 self._copy_before(opened, now_ms)
             opened.is_aside = False
+        # A redelivered record that waits for its time has most likely waited before, too. It is no suspect until it may
+        # run.
+        elif self._has_to_wait(opened, now_ms):
+            pass
         # One of the records that were delivered before may have ended the process that ran it, so they run apart from
         # others.
         elif self._is_suspect(opened):
@@ -202,8 +236,32 @@ class Holdings(Generic[R]):
         else:
             self.ready.append(opened)
 
+    def _has_to_wait(self, opened: OpenRecord[R], now_ms: int) -> bool:
+        """Put a record aside whose time has not come. Returns False if it may run."""
+        rules = self._rules.delay
+        if rules is None:
+            return False
+        wall_ms = self.early.wall_ms(now_ms)
+        verdict = rules.judge(opened.record, opened.state, opened.delivery_count, wall_ms)
+        if verdict.turn is DelayTurn.FORWARD:
+            self.forwarded.append(opened)
+        elif verdict.turn is not DelayTurn.RUN:
+            self.early.add(opened, verdict.at_ms, is_ready=verdict.turn is DelayTurn.REST)
+        return verdict.turn is not DelayTurn.RUN
+
+    def early_due_ms(self, opened: OpenRecord[R]) -> int:
+        """Return when the first attempt of an early record is due."""
+        rules = self._rules.delay
+        assert rules is not None  # noqa: S101 - without them, no record is early
+        return rules.due_ms(opened.record, opened.state) - self.early.wall_ahead_ms
+
+    def go_on_early(self, now_ms: int) -> None:
+        """Let the records of a topic with a delay go on whose time has come."""
+        while (opened := self.early.take_due(now_ms)) is not None:
+            self.admit([opened], now_ms)
+
     def _is_suspect(self, opened: OpenRecord[R]) -> bool:
-        return opened.delivery_count > 1 or opened.place in self.suspects.named
+        return opened.risk_count > 1 or opened.place in self.suspects.named
 
     def admit(self, several: Sequence[OpenRecord[R]], now_ms: int) -> None:
         """Continue with records that waited for a key, an earlier handler, or their dead letter."""
@@ -238,10 +296,12 @@ class Holdings(Generic[R]):
         gone += self._blocked_gone(opened_matches) + self.unordered.remove(opened_matches)
         # These hold their key, so the next record of it goes on.
         ends = self._ready_gone(opened_matches)
-        for part in (self.suspects, self.waiting, self.copies, self.writes):
+        for part in (self.suspects, self.waiting, self.copies, self.writes, self.early):
             # A record that is copied aside is in two places. It is counted where it waits, and only its copy is removed
             # here.
             ends += (opened for opened in part.remove(opened_matches) if not opened.is_aside)
+        ends += filter(opened_matches, self.forwarded)
+        self.forwarded = deque(opened for opened in self.forwarded if not opened_matches(opened))
         ends += [opened for opened in self.lost.held_back() if opened_matches(opened) and self.lost.drop(opened)]
         for opened in ends:
             self.leave(opened, now_ms)
@@ -275,5 +335,5 @@ class Holdings(Generic[R]):
         yield from map(self._rules.record_id, self.fresh.firsts())
         halves = (opened for half in self.halves for opened in half)
         several = (self.ready, self.suspects, self.waiting, self.copies, self.writes, halves)
-        blocked = (self.keys.all_blocked(), self.lost.held_back(), self.unordered)
+        blocked = (self.keys.all_blocked(), self.lost.held_back(), self.unordered, self.early, self.forwarded)
         yield from (opened.place for opened in chain.from_iterable((*several, *blocked)))

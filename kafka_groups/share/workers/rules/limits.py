@@ -8,6 +8,7 @@ from attrs import frozen
 from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.share.workers.rules.retry_topics.delay_rules import DelayRules
 from kafka_groups.share.workers.rules.steps import OpenRecord
 from kafka_groups.types import RecordId
 
@@ -37,6 +38,7 @@ class HandlingRules(Generic[R]):
         failures: What happens to records whose attempts fail.
         policy: The rules for delivery counts.
         concurrency: The most runs at a time.
+        delay: When the records of a topic with a delay may run; None if they may run at once.
         queued: How many runs of a fast handler may wait in the queue of its slots, which start them by themselves.
         buffer: How many records to acquire ahead; None follows the pace of the handler.
         dead_letter: Makes the dead letter of a record; None if the worker writes none itself.
@@ -57,4 +59,5 @@ class HandlingRules(Generic[R]):
     key_of: Callable[[R], Hashable] | None = None
     batch: BatchSizes | None = None
     on_blocked: OnError | None = None
+    delay: DelayRules[R] | None = None
     queued: int = 0

@@ -66,6 +66,20 @@ class RunChoice(Generic[R]):
             return self._other(running, now_ms) or self._suspect(now_ms, is_quiet=is_quiet)
         return self._suspect(now_ms, is_quiet=is_quiet) or self._other(running, now_ms)
 
+    def runnable(self, now_ms: int, *, is_quiet: bool) -> int:
+        """Return about how many runs could start now if there were slots; 0 for none. Changes nothing."""
+        holdings = self._holdings
+        if self._breaker.is_open:
+            return int(self._breaker.may_probe(now_ms) and holdings.held > 0)
+        # Suspects wait for runs to end and not for slots, and others wait for them.
+        if holdings.suspects:
+            return int(is_quiet and not holdings.suspects.is_next_grave)
+        due_ms = holdings.waiting.next_due_ms
+        due = int(due_ms is not None and due_ms <= now_ms)
+        if self._rules.batch is not None:
+            return due + len(holdings.halves) + int(self._has_full_batch(self._rules.batch.max_records, now_ms))
+        return due + len(holdings.ready) + len(holdings.fresh)
+
     def _suspect(self, now_ms: int, *, is_quiet: bool) -> InvokeHandler[R] | None:
         suspect = self._holdings.suspects.take(now_ms, is_quiet=is_quiet)
         return None if suspect is None else self._run_of([suspect])
@@ -140,7 +154,7 @@ class RunChoice(Generic[R]):
             return self._run_of(holdings.halves.popleft())
         if due := self._due(limits.max_records, now_ms):
             return self._run_of(due)
-        if not self._is_batch_due(limits.max_records, limits.max_wait_ms, now_ms):
+        if not self._is_batch_due(limits.max_records, now_ms):
             return None
         self._batch_since_ms = None
         if holdings.ready:
@@ -162,7 +176,7 @@ class RunChoice(Generic[R]):
             due.append(opened)
         return due
 
-    def _is_batch_due(self, most: int, wait_ms: int, now_ms: int) -> bool:
+    def _is_batch_due(self, most: int, now_ms: int) -> bool:
         there = max(len(self._holdings.fresh), len(self._holdings.ready))
         # The wait begins with the first record of a batch and not while nothing is there.
         if there == 0:
@@ -171,7 +185,13 @@ class RunChoice(Generic[R]):
         if self._batch_since_ms is None:
             self._batch_since_ms = now_ms
         # A stop, and a handler of the same process that waits for this one, leave no time for a fuller batch.
-        return there >= most or self.is_stopping or self.is_draining or now_ms >= self._batch_since_ms + wait_ms
+        return self.is_stopping or self.is_draining or self._has_full_batch(most, now_ms)
+
+    def _has_full_batch(self, most: int, now_ms: int) -> bool:
+        """Return whether there are enough records for a batch, or the first of them has waited for others."""
+        due_ms = self.batch_due_ms
+        there = max(len(self._holdings.fresh), len(self._holdings.ready))
+        return there >= most or (there > 0 and due_ms is not None and now_ms >= due_ms)
 
     @property
     def batch_due_ms(self) -> int | None:

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from attrs import define, field, frozen
 
 from kafka_groups.records.confirmed.writes import RecordToWrite
+from kafka_groups.share.workers.rules.retry_topics.retry_headers import RetryState
 from kafka_groups.types import AcknowledgeType, RecordId
 
 __all__ = [
@@ -73,6 +74,9 @@ class OpenRecord(Generic[R]):
             handler.
         failed_writes: How often writing them has failed.
         key: Its key for the order of keys; None without an order.
+        state: What its headers say of earlier attempts, if it comes from a retry topic.
+        deaths: Earlier deliveries, in any topic, that are known or assumed to have ended because a process died while
+            it ran the record.
     """
 
     record: R
@@ -92,6 +96,16 @@ class OpenRecord(Generic[R]):
     to_write: Sequence[RecordToWrite] = ()
     is_aside: bool = False
     failed_writes: int = 0
+    state: RetryState | None = None
+    deaths: int = 0
+
+    @property
+    def risk_count(self) -> int:
+        """The delivery count that says how likely the record is to end its process.
+
+        It counts deaths in earlier topics, too, where the record had deliveries of their own.
+        """
+        return self.delivery_count + (0 if self.state is None else self.state.deaths)
 
 
 @define(eq=False)

@@ -56,14 +56,14 @@ class SuspectRecords(Generic[R]):
     def add(self, suspects: Sequence[OpenRecord[R]]) -> None:
         """Add suspects that arrived together."""
         others = [opened for opened in suspects if not self.is_grave(opened)]
-        for rows in self._policy.sub_batches([opened.delivery_count for opened in others]):
+        for rows in self._policy.sub_batches([opened.risk_count for opened in others]):
             self._sub_batches.append([others[row] for row in rows])
         if len(others) < len(suspects):
             self._add_grave([opened for opened in suspects if self.is_grave(opened)])
 
     def is_grave(self, opened: OpenRecord[R]) -> bool:
         """Return whether a record was running when a process was killed, or is on one of its last deliveries."""
-        if opened.delivery_count >= self._policy.singles_from:
+        if opened.risk_count >= self._policy.singles_from:
             return True
         return bool(self.named) and opened.place in self.named
 
@@ -71,7 +71,7 @@ class SuspectRecords(Generic[R]):
         # The highest count decides about the order of the grave suspects. It is that of the ones that wait now, so it
         # begins anew once none are left.
         before = self._highest_count if self._grave_sub_batches else 0
-        self._highest_count = max((before, *(opened.delivery_count for opened in suspects)))
+        self._highest_count = max((before, *(opened.risk_count for opened in suspects)))
         self._grave_sub_batches.extend([opened] for opened in suspects)
         # Deliveries arrive in any order after a restart. Only a fixed order, reversed with each delivery, makes sure
         # that the records on both sides of a bad one have their turn before their last delivery.
@@ -216,7 +216,7 @@ class SuspectRecords(Generic[R]):
 
 
 def _highest_count(sub_batch: Iterable[OpenRecord[R]]) -> int:
-    return max(opened.delivery_count for opened in sub_batch)
+    return max(opened.risk_count for opened in sub_batch)
 
 
 def _place_of_first(sub_batch: Sequence[OpenRecord[R]]) -> tuple[UUID, int, int]:

@@ -66,6 +66,7 @@ class DriverParts:
         times: Takes the durations of the operations of its clients.
         poll_at_least_ms: The longest time without a poll.
         others: Returns what other processes of the worker run of some offsets, or ran when they were killed.
+        arrived: Returns a record as the rules get it, given one as it was read; None for the same record.
     """
 
     spec: HandlerSpec
@@ -77,6 +78,7 @@ class DriverParts:
     times: OperationTimes
     poll_at_least_ms: int = POLL_AT_LEAST_MS
     others: Callable[[TopicIdPartition, int, int], Sequence[RunningRange]] | None = None
+    arrived: Callable[[AnyRecord], AnyRecord] | None = None
 
 
 class HandlerDriver:
@@ -84,10 +86,10 @@ class HandlerDriver:
 
     Args:
         parts: What it works with.
-        slots: Makes the slots, given the mailbox for their results.
+        slots: Run the handler. Drivers of the same handler share them.
     """
 
-    def __init__(self, parts: DriverParts, slots: Callable[[Mailbox], HandlerSlots]) -> None:
+    def __init__(self, parts: DriverParts, slots: HandlerSlots) -> None:
         self._spec = parts.spec
         self._consumer = parts.consumer
         self._hooks = hooks_of(parts.consumer)
@@ -97,11 +99,13 @@ class HandlerDriver:
         self._times = parts.times
         self._poll_at_least_ms = parts.poll_at_least_ms
         self._others = parts.others
+        self._arrived = parts.arrived
         self._woken = asyncio.Event()
         self._polling: asyncio.Task[AnyRecords] | None = None
         self._unsent_since_ms: int | None = None
         self._mailbox = Mailbox(asyncio.get_running_loop(), self._wake)
-        self._slots = slots(self._mailbox)
+        self._slots = slots
+        slots.use()
         self._watch = RunWatch(parts.spec, self._slots, parts.report)
         self._windows = WindowWatch(self._hooks.group, parts.handling.windows, parts.report, parts.clock)
         self._commits = WorkerCommits(parts.consumer, self._settled, self._survive, parts.times)
@@ -112,6 +116,8 @@ class HandlerDriver:
         self._polled_s = 0.0
         self._gate = parts.handling.gate
         self._gate.wake_by(parts.handling, self._wake)
+        self._shared_slots = parts.handling.slots
+        self._shared_slots.wake_by(parts.handling, self._wake)
         self._hooks.inbox.on_session_ended = self._session_ended
         self._hooks.inbox.shares_limit = True
 
@@ -145,6 +151,7 @@ class HandlerDriver:
             self._note_gauges()
             self._report.stopped()
             self._gate.leave(self._handling)
+            self._shared_slots.leave(self._handling)
         if self._handling.outcomes.stopped_by is not None:
             raise self._handling.outcomes.stopped_by
 
@@ -187,6 +194,8 @@ class HandlerDriver:
         self._woken.set()
 
     def _turn(self, now_ms: int) -> None:
+        # Records of topics with a delay are due at a time of day, which may be set while they wait.
+        self._handling.holdings.early.wall_ahead_ms = self._clock.wall_ms() - now_ms
         # Pausing keeps the consumer from fetching ahead. It may be called only when no poll is under way.
         if self._must_pause and self._may_call:
             self._must_pause = False
@@ -219,7 +228,7 @@ class HandlerDriver:
             elif isinstance(step, WriteRecords):
                 self._writes.write(step)
             else:
-                self._slots.submit(step)
+                self._slots.submit(step, self._mailbox)
         self._writes.withdraw(now_ms)
 
     def _ran(self, result: RunResult, now_ms: int) -> None:
@@ -268,6 +277,7 @@ class HandlerDriver:
         if not self._may_call and self._gate.is_asked(self._handling, now_ms):
             self._hooks.end_poll()  # a suspect of another handler waits until nothing is acquired any more
         self._gate.tell(self._handling)
+        self._shared_slots.tell(self._handling, now_ms)
         timer = asyncio.get_running_loop().call_later(self._wait_ms(now_ms) / 1000, self._woken.set)
         await self._woken.wait()
         self._woken.clear()
@@ -296,6 +306,7 @@ class HandlerDriver:
         return self._polling is None
 
     def _begin_poll(self, now_ms: int) -> None:
+        self._handling.holdings.early.partitions = max(1, len(self._consumer.assignment()))
         wanted = self._handling.wanted(now_ms)
         # There are two reasons to poll: records are wanted, or the consumer would be taken for stuck and leave the
         # group, which would cost each record in hand a delivery.
@@ -328,6 +339,7 @@ class HandlerDriver:
         if records:
             self._times.received(self._polled_s, (each.topic_partition for each in deliveries_of(records)))
         self._take(records, now_ms)
+        self._handling.fetched()
 
     def _survive(self, error: KafkaGroupsError) -> None:
         if not is_passing(error, has_fetched=self._consumer.has_fetched):
@@ -345,10 +357,10 @@ class HandlerDriver:
             # range with a higher count, or one record that is known to have run in a killed process, is enough for the
             # careful way.
             is_suspect = self._handling.holdings.suspects.named.covers(place, delivery.first_offset, last_offset)
-            if delivery.max_delivery_count <= 1 and not is_suspect:
+            if delivery.max_delivery_count <= 1 and not is_suspect and self._arrived is None:
                 self._handling.arrived_first(place, delivery, last_offset, now_ms)
             else:
-                taken = list(delivery)
+                taken = list(delivery) if self._arrived is None else list(map(self._arrived, delivery))
                 self._handling.arrived(place, taken, _counts(delivery, taken), last_offset, now_ms)
 
     def _look_at_others(self, delivery: DeliveredRecords) -> None:

@@ -7,9 +7,11 @@ from attrs import frozen
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.workers.group_start import check_group_start
 from kafka_groups.share.workers.handlers import HandlerSpec
+from kafka_groups.share.workers.running.handler_members import HandlerMember, group_starts
 from kafka_groups.share.workers.running.preflight import preflight
 from kafka_groups.share.workers.running.runtime import connection_of, handling_rules, worker_consumer
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
+from kafka_groups.share.workers.start_option import GroupStart
 
 __all__ = ["HandlerCheck", "check_handlers"]
 
@@ -38,26 +40,25 @@ class HandlerCheck:
 
 async def check_handlers(settings: RuntimeSettings, specs: Sequence[HandlerSpec]) -> list[HandlerCheck]:
     """Check all handlers of a worker. Joins no group, fetches nothing and sets no configuration."""
-    begins = await _checked_start(settings)
-    return [await _checked(settings, spec, begins) for spec in specs]
+    begins = [await _checked_start(settings, start) for start in group_starts(settings.start, specs, settings.group_id)]
+    problems = [problem for each in begins for problem in each]
+    return [await _checked(settings, spec, problems) for spec in specs]
 
 
-async def _checked_start(settings: RuntimeSettings) -> Sequence[str]:
-    """Return what keeps the group from beginning where the worker says; else nothing."""
-    if settings.start is None:
-        return ()
+async def _checked_start(settings: RuntimeSettings, start: GroupStart) -> Sequence[str]:
+    """Return what keeps a group from beginning where the worker says; else nothing."""
     try:
-        await check_group_start(settings.start, *connection_of(settings))
+        await check_group_start(start, *connection_of(settings))
     except KafkaGroupsError as error:
         return (str(error),)
     return ()
 
 
 async def _checked(settings: RuntimeSettings, spec: HandlerSpec, begins: Sequence[str]) -> HandlerCheck:
-    consumer = worker_consumer(settings)
+    consumer = worker_consumer(settings, settings.group_id)
     try:
         group = await preflight(consumer, settings.group_id, spec, has_start=settings.start is not None)
-        handling_rules(spec, settings.group_id, group)
+        handling_rules(HandlerMember(spec, settings.group_id), group)
     except KafkaGroupsError as error:
         text = str(error).removeprefix(f"handler {spec.name}: ")
         return HandlerCheck(spec.name, spec.topics, list(dict.fromkeys([*begins, text])))

@@ -6,6 +6,7 @@ from typing import Any
 
 from attrs import frozen
 
+from kafka_groups.client.events import listed
 from kafka_groups.errors import BrokerError, ConfigurationError, KafkaGroupsError, UnknownTopicOrPartitionError
 from kafka_groups.errors.texts import counted, sentences
 from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
@@ -27,6 +28,7 @@ __all__ = ["AnyConsumer", "HandlerGroup", "preflight"]
 _LOG = logging.getLogger("kafka_groups.worker")
 
 _TOPIC_ENABLED = "errors.deadletterqueue.group.enable"
+_TIMESTAMPS = "message.timestamp.type"
 _TIMEOUT_S = 30.0
 
 AnyConsumer = AsyncKafkaShareConsumer[Any, Any]
@@ -83,7 +85,8 @@ async def preflight(
     missing = [topic for topic in spec.topics if await _is_missing(consumer, topic)]
     begins = () if has_start else start_note(settings, group_id, 'declare Worker(..., start="earliest")')
     order = await _order_note(consumer, group_id, spec)
-    notes = [*unreadable, *_notes(settings, group_id, spec), *begins, *order, *kept]
+    delayed = await _delay_note(consumer, spec)
+    notes = [*unreadable, *_notes(settings, group_id, spec), *begins, *order, *kept, *delayed]
     for note in (*(f"The topic {topic} does not exist. The worker waits for it." for topic in missing), *notes):
         _LOG.warning("Handler %s: %s", spec.name, note)
     limit = settings.delivery_limit or DEFAULT_DELIVERY_LIMIT
@@ -156,6 +159,23 @@ async def _order_note(consumer: AnyConsumer, group_id: str, spec: HandlerSpec) -
         f"The share group {group_id} has {counted(members, 'other member')}. order_by keeps an order within a "
         "process only:"
         " another member may have records of the same key at the same time."
+    )
+    return (note,)
+
+
+async def _delay_note(consumer: AnyConsumer, spec: HandlerSpec) -> Sequence[str]:
+    """Return a warning if producers set the times from which the delay of a handler counts; else nothing."""
+    if spec.delay_ms is None:
+        return ()
+    found = (await hooks_of(consumer).group.topic_configs(spec.topics, round(1000 * _TIMEOUT_S))).values
+    # The handler works with either, and topics that the brokers don't show may have it.
+    topics = [topic for topic, configs in found.items() if configs.get(_TIMESTAMPS) != "LogAppendTime"]
+    if not topics:
+        return ()
+    note = (
+        f"The delay of {spec.delay_ms / 1000:g} seconds counts from the times that producers set in {listed(topics)}"
+        f" ({_TIMESTAMPS}). Clocks that differ make records early or late, and records that are due may wait behind"
+        f" others. Set {_TIMESTAMPS}=LogAppendTime on the topic."
     )
     return (note,)
 

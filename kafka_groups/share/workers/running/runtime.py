@@ -9,11 +9,12 @@ from attrs import define
 
 from kafka_groups.client.assembly import Environment
 from kafka_groups.config.clients.share import ShareConsumerConfig, share_consumer_config
-from kafka_groups.errors import ConfigurationError
+from kafka_groups.errors import ConfigurationError, GroupMaxSizeReachedError
 from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
 from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.workers.group_queries import UNANSWERED
 from kafka_groups.share.workers.group_start import set_group_start
 from kafka_groups.share.workers.handlers import HandlerSpec, record_key
 from kafka_groups.share.workers.health import HAS_STOPPED, Health, stopped_health
@@ -24,14 +25,22 @@ from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.process_gate import ProcessGate
+from kafka_groups.share.workers.rules.slot_sharing import SharedSlots
 from kafka_groups.share.workers.running.driver import POLL_AT_LEAST_MS, DriverParts, HandlerDriver
+from kafka_groups.share.workers.running.full_retry_group import FullRetryGroup
 from kafka_groups.share.workers.running.handler_calls import CallContext, HandlerCalls
+from kafka_groups.share.workers.running.handler_members import (
+    HandlerMember,
+    group_starts,
+    member_preflight,
+    members_of,
+)
 from kafka_groups.share.workers.running.handler_report import HandlerReport
 from kafka_groups.share.workers.running.operations import OperationTimes
-from kafka_groups.share.workers.running.preflight import HandlerGroup, preflight
+from kafka_groups.share.workers.running.preflight import HandlerGroup
 from kafka_groups.share.workers.running.record_writing import ProcessWriter, ProducerWriting
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
-from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, TaskSlots, ThreadSlots
+from kafka_groups.share.workers.running.slots import HandlerSlots, TaskSlots, ThreadSlots
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
 __all__ = ["WorkerConsumer", "WorkerRuntime", "connection_of", "handling_rules", "worker_consumer"]
@@ -45,12 +54,13 @@ WorkerConsumer = AsyncKafkaShareConsumer[bytes, bytes]
 _MOST_QUEUED = 1
 
 
-def handling_rules(spec: HandlerSpec, group_id: str, group: HandlerGroup) -> HandlingRules[AnyRecord]:
-    """Return the rules of a handler in its group.
+def handling_rules(member: HandlerMember, group: HandlerGroup) -> HandlingRules[AnyRecord]:
+    """Return the rules of a member of a handler in its group.
 
     Raises:
         ConfigurationError: A rule needs a topic for dead letters, and there is none.
     """
+    spec, policy = member.spec, DeliveryPolicy(group.delivery_limit)
     has_dead_letters = spec.dead_letters is not None or group.dead_letter_topic is not None
     # Refused at the start and not when the first record fails: without a topic, the record could only be lost.
     rules = [*spec.errors.values(), spec.exhausted, spec.on_blocked]
@@ -68,10 +78,11 @@ def handling_rules(spec: HandlerSpec, group_id: str, group: HandlerGroup) -> Han
             errors=spec.errors,
             outages=spec.outages,
         ),
-        policy=DeliveryPolicy(group.delivery_limit),
+        policy=policy,
+        delay=member.delay_rules(policy),
         concurrency=spec.concurrency,
         buffer=spec.buffer,
-        dead_letter=None if spec.dead_letters is None else makes_dead_letters(spec.dead_letters, group_id),
+        dead_letter=None if spec.dead_letters is None else makes_dead_letters(spec.dead_letters, member.worker_group),
         record_locks=group.record_locks,
         record_id=record_id,
         key_of=record_key if spec.order_by == "key" else spec.order_by,
@@ -84,24 +95,30 @@ def handling_rules(spec: HandlerSpec, group_id: str, group: HandlerGroup) -> Han
 
 @define(eq=False)
 class _Running:
-    spec: HandlerSpec
+    member: HandlerMember
     consumer: WorkerConsumer
     report: HandlerReport
     handling: RecordHandling[AnyRecord]
     driver: HandlerDriver
+    slots: HandlerSlots
+    shared: SharedSlots
     task: asyncio.Task[None] | None = None
     error: Exception | None = None
+
+    @property
+    def name(self) -> str:
+        return self.member.spec.name
 
     @property
     def has_ended(self) -> bool:
         return self.task is not None and self.task.done()
 
 
-def worker_consumer(settings: RuntimeSettings) -> WorkerConsumer:
-    """Return the consumer of a handler, which is not in the group yet."""
+def worker_consumer(settings: RuntimeSettings, group_id: str) -> WorkerConsumer:
+    """Return a consumer of a handler, which is not in the group yet."""
     # These keys belong to the worker. Records are acknowledged one by one after their handlers, so the mode is
     # explicit, and locks are renewed for as long as they are in hand.
-    owned = {"group_id": settings.group_id, "acknowledgement_mode": "explicit", "auto_renew": True}
+    owned = {"group_id": group_id, "acknowledgement_mode": "explicit", "auto_renew": True}
     return AsyncKafkaShareConsumer({**settings.given, **owned}, environment=settings.environment or Environment())
 
 
@@ -144,6 +161,9 @@ class WorkerRuntime:
         self._clock = environment.clock
         self._rng = environment.rng or random.Random()
         self._gate = ProcessGate()
+        self._full_group = FullRetryGroup(
+            [member for spec in specs for member in members_of(spec, settings.group_id) if member.is_retry]
+        )
         self._running: list[_Running] = []
         self._on_hang = on_hang
         self._error: Exception | None = None
@@ -161,9 +181,12 @@ class WorkerRuntime:
         """
         try:
             for spec in self._specs:
-                self._running.append(await self._prepared(spec))
-            if self._settings.start is not None and self._settings.sets_start:
-                await set_group_start(self._settings.start, *connection_of(self._settings))
+                slots, shared = self._slots(spec), SharedSlots(spec.concurrency)
+                for member in members_of(spec, self._settings.group_id):
+                    self._running.append(await self._prepared(member, slots, shared))
+            if self._settings.sets_start:
+                for start in group_starts(self._settings.start, self._specs, self._settings.group_id):
+                    await set_group_start(start, *connection_of(self._settings))
         except BaseException:
             # A start may also end by a cancellation, when a signal comes. The consumers that exist already are closed
             # all the same, so everything is caught, and raised again.
@@ -171,15 +194,15 @@ class WorkerRuntime:
             raise
         loop = asyncio.get_running_loop()
         for running in self._running:
-            running.task = loop.create_task(self._run(running), name=f"worker-{running.spec.name}")
+            running.task = loop.create_task(self._run(running), name=f"worker-{running.name}")
 
-    async def _prepared(self, spec: HandlerSpec) -> _Running:
-        settings = self._settings
-        consumer = worker_consumer(settings)
+    async def _prepared(self, member: HandlerMember, slots: HandlerSlots, shared: SharedSlots) -> _Running:
+        settings, spec = self._settings, member.spec
+        consumer = worker_consumer(settings, member.group_id)
         try:
             with hooks_of(consumer).group.logging_warnings():  # without them a start without brokers is silent
-                group = await preflight(consumer, settings.group_id, spec, has_start=settings.start is not None)
-            rules = handling_rules(spec, settings.group_id, group)
+                group = await member_preflight(consumer, member, has_start=settings.start is not None)
+            rules = handling_rules(member, group)
         except BaseException:
             # The consumer is not in `_running` yet, so nobody else would close it. Cancellations are included, as in
             # `start`.
@@ -191,17 +214,18 @@ class WorkerRuntime:
         parts = DriverParts(
             spec=spec,
             consumer=consumer,
-            handling=RecordHandling(rules, self._rng, self._gate),
+            handling=RecordHandling(rules, self._rng, self._gate, shared, is_retry=member.is_retry),
             clock=self._clock,
             writing=self._writing(spec),
             report=report,
-            times=OperationTimes.of(settings.group_id, settings.timer, settings.middleware),
+            times=OperationTimes.of(member.group_id, settings.timer, settings.middleware),
             poll_at_least_ms=_poll_at_least_ms(settings),
             others=settings.others,
+            arrived=member.arrived if member.is_retry else None,
         )
         parts.handling.suspect(settings.suspects)
-        driver = HandlerDriver(parts, lambda mailbox: self._slots(spec, mailbox))
-        return _Running(spec, consumer, report, parts.handling, driver)
+        driver = HandlerDriver(parts, slots)
+        return _Running(member, consumer, report, parts.handling, driver, slots, shared)
 
     def _writing(self, spec: HandlerSpec) -> ProcessWriter | None:
         settings = self._settings
@@ -209,7 +233,7 @@ class WorkerRuntime:
             return None
         return ProducerWriting(settings.given) if settings.writing is None else settings.writing()
 
-    def _slots(self, spec: HandlerSpec, mailbox: Mailbox) -> HandlerSlots:
+    def _slots(self, spec: HandlerSpec) -> HandlerSlots:
         settings = self._settings
         client_id = str(settings.given.get("client_id", settings.given.get("client.id", "")))
         context = CallContext(settings.group_id, client_id, settings.middleware, settings.timer, settings.opened)
@@ -217,14 +241,44 @@ class WorkerRuntime:
         notes = None if settings.notes is None else settings.notes(spec)
         if spec.is_async:
             loop = self._handler_loop or asyncio.get_running_loop()
-            return TaskSlots(loop, calls, mailbox, notes)
-        return ThreadSlots(f"{settings.group_id}-{spec.name}", spec.concurrency, calls, mailbox, notes)
+            return TaskSlots(loop, calls, notes)
+        return ThreadSlots(f"{settings.group_id}-{spec.name}", spec.concurrency, calls, notes)
 
     async def _run(self, running: _Running) -> None:
         try:
-            await self._noting(running, running.driver.run())
+            await self._noting(running, self._drive(running))
         finally:
             await self._noting(running, running.consumer.close())
+
+    async def _drive(self, running: _Running) -> None:
+        """Run a driver until it is stopped. A member for which its retry group has no room tries again later."""
+        is_first = True
+        while True:
+            try:
+                return await running.driver.run()
+            except GroupMaxSizeReachedError as full:
+                if not running.member.is_retry:
+                    raise
+                running.report.unready = ()  # others read the topic
+                readers_of = hooks_of(running.consumer).group.reader_count
+                await self._full_group.check(running.member, full, readers_of, is_first=is_first)
+            if not await self._began_anew(running):
+                return None
+            is_first = False
+
+    async def _began_anew(self, running: _Running) -> bool:
+        """Wait, and prepare a member once more. Returns False if the worker stops."""
+        while await self._full_group.wait():
+            try:
+                made = await self._prepared(running.member, running.slots, running.shared)
+            except UNANSWERED as error:
+                _LOG.debug("Handler %s: cannot look at its retry group now: %s", running.name, error)
+                continue
+            gone, running.consumer = running.consumer, made.consumer
+            await gone.close()
+            running.report, running.handling, running.driver = made.report, made.handling, made.driver
+            return not self._full_group.is_stopping
+        return False
 
     async def _noting(self, running: _Running, running_on: Awaitable[None]) -> None:
         """Wait for a part of a handler's run. Any error of it ends the worker: `wait` raises the first one."""
@@ -238,7 +292,7 @@ class WorkerRuntime:
     def _failed(self, running: _Running, error: Exception) -> None:
         """Log the error now, as programs that embed the worker may look at it only when they end."""
         if error is not running.handling.outcomes.stopped_by:  # the rules have logged that one
-            _LOG.error("Handler %s: the worker stops because of an error", running.spec.name, exc_info=error)
+            _LOG.error("Handler %s: the worker stops because of an error", running.name, exc_info=error)
         # The first error is the cause. Those that closing the consumer raises afterwards are only logged.
         running.error = running.error or error
         self._error = self._error or error
@@ -252,6 +306,7 @@ class WorkerRuntime:
 
     def stop(self, grace_ms: int) -> None:
         """Stop fetching, run the held records for at most `grace_ms`, and release the rest. Does not wait."""
+        self._full_group.stop()
         for running in self._running:
             # A handler that has ended, or that ends because of its own error, needs no stop: its driver's consumer may
             # be closed.
@@ -280,7 +335,7 @@ class WorkerRuntime:
     @property
     def health(self) -> Health:
         """The health of all handlers. Any thread may read it."""
-        errors = {each.spec.name: each.error for each in self._running if each.error is not None}
+        errors = {each.name: each.error for each in self._running if each.error is not None}
         if errors:
             return stopped_health(errors)
         reports = [running.report for running in self._running]

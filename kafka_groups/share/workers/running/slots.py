@@ -59,10 +59,14 @@ class Mailbox:
 
 
 class HandlerSlots(Protocol):
-    """Runs records."""
+    """Runs the records of one handler, whose topics share its slots."""
 
-    def submit(self, run: AnyRun) -> None:
-        """Start a run. There are never more than the handler's concurrency."""
+    def use(self) -> None:
+        """Count a user, which calls `close` once."""
+        ...
+
+    def submit(self, run: AnyRun, mailbox: Mailbox) -> None:
+        """Start a run, whose result goes to a mailbox. There are never more than the handler's concurrency."""
         ...
 
     def cancel(self, run: AnyRun, reason: Exception) -> bool:
@@ -78,7 +82,7 @@ class HandlerSlots(Protocol):
         ...
 
     def close(self) -> None:
-        """Start nothing more, and let go of idle slots."""
+        """After the last user: start nothing more, and let go of idle slots."""
         ...
 
 
@@ -89,31 +93,32 @@ class ThreadSlots:
         name: The name of the threads.
         most: The most threads; more runs wait in the queue.
         calls: Calls the handler.
-        mailbox: Gets the results.
         notes: Notes what each thread runs, for a parent process; None without one.
     """
 
-    def __init__(
-        self, name: str, most: int, calls: HandlerCalls, mailbox: Mailbox, notes: HandlerNotes | None = None
-    ) -> None:
+    def __init__(self, name: str, most: int, calls: HandlerCalls, notes: HandlerNotes | None = None) -> None:
         self._name = name
         self._notes = notes
         self._most = most
         self._calls = calls
-        self._mailbox = mailbox
-        self._queue: SimpleQueue[AnyRun | None] = SimpleQueue()
+        self._users = 0
+        self._queue: SimpleQueue[tuple[AnyRun, Mailbox] | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._running: dict[AnyRun, int] = {}
         self._submitted = 0
         self._finished = 0
 
-    def submit(self, run: AnyRun) -> None:
-        """Start a run."""
+    def use(self) -> None:
+        """Count a user, which calls `close` once."""
+        self._users += 1
+
+    def submit(self, run: AnyRun, mailbox: Mailbox) -> None:
+        """Start a run, whose result goes to a mailbox."""
         self._submitted += 1
         # Threads are started only if all that there are have a run, as a handler that is fast enough needs few of them.
         if len(self._threads) < min(self._most, self._submitted - self._finished):
             self._start_thread()
-        self._queue.put(run)
+        self._queue.put((run, mailbox))
 
     def _start_thread(self) -> None:
         # Daemons: a handler that hangs must not keep the process from ending.
@@ -125,7 +130,8 @@ class ThreadSlots:
     def _work(self, slot: int) -> None:
         thread_id = threading.get_ident()
         notes = self._notes
-        while (run := self._queue.get()) is not None:
+        while (taken := self._queue.get()) is not None:
+            run, mailbox = taken
             self._running[run] = thread_id
             if notes is not None:
                 notes.began(slot, run)
@@ -134,7 +140,7 @@ class ThreadSlots:
                 notes.ended(slot)
             del self._running[run]
             self._finished += 1
-            self._mailbox.put(result)
+            mailbox.put(result)
 
     def cancel(self, run: AnyRun, reason: Exception) -> bool:
         """Return False: a thread cannot be cancelled."""
@@ -149,9 +155,11 @@ class ThreadSlots:
         return "" if frame is None else joined(traceback.format_stack(frame))
 
     def close(self) -> None:
-        """End the threads that are idle, and each other one after its run."""
-        for _ in self._threads:
-            self._queue.put(None)
+        """After the last user: end the threads that are idle, and each other one after its run."""
+        self._users -= 1
+        if self._users <= 0:
+            for _ in self._threads:
+                self._queue.put(None)
 
 
 class TaskSlots:
@@ -160,25 +168,26 @@ class TaskSlots:
     Args:
         loop: The loop of the handlers; it may be the driver's, or another thread's.
         calls: Calls the handler.
-        mailbox: Gets the results.
         notes: Notes what each task runs, for a parent process; None without one.
     """
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, calls: HandlerCalls, mailbox: Mailbox, notes: HandlerNotes | None = None
-    ) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, calls: HandlerCalls, notes: HandlerNotes | None = None) -> None:
         self._loop = loop
         self._notes = notes
         self._free = [] if notes is None else list(range(notes.slots))
         self._calls = calls
-        self._mailbox = mailbox
-        self._submitted: deque[AnyRun] = deque()
+        self._users = 0
+        self._submitted: deque[tuple[AnyRun, Mailbox]] = deque()
         self._is_told = False
         self._tasks: dict[AnyRun, asyncio.Task[None]] = {}
 
-    def submit(self, run: AnyRun) -> None:
-        """Start a run."""
-        self._submitted.append(run)
+    def use(self) -> None:
+        """Count a user, which calls `close` once."""
+        self._users += 1
+
+    def submit(self, run: AnyRun, mailbox: Mailbox) -> None:
+        """Start a run, whose result goes to a mailbox."""
+        self._submitted.append((run, mailbox))
         # As in the mailbox, one wake-up of the handlers' loop starts all runs that were submitted until then.
         if not self._is_told:
             self._is_told = True
@@ -187,13 +196,13 @@ class TaskSlots:
     def _begin(self) -> None:
         self._is_told = False
         while self._submitted:
-            run = self._submitted.popleft()
-            self._tasks[run] = self._loop.create_task(self._work(run))
+            run, mailbox = self._submitted.popleft()
+            self._tasks[run] = self._loop.create_task(self._work(run, mailbox))
 
-    async def _work(self, run: AnyRun) -> None:
+    async def _work(self, run: AnyRun, mailbox: Mailbox) -> None:
         slot = self._began(run)
         try:
-            self._mailbox.put(await self._calls.in_task(run))
+            mailbox.put(await self._calls.in_task(run))
         finally:
             self._ended(slot)
             del self._tasks[run]
@@ -243,8 +252,10 @@ class TaskSlots:
         return joined(f'  File "{f.f_code.co_filename}", line {f.f_lineno}, in {f.f_code.co_name}\n' for f in frames)
 
     def close(self) -> None:
-        """Start nothing more. Tasks under way go on."""
-        self._submitted.clear()
+        """After the last user: start nothing more. Tasks under way go on."""
+        self._users -= 1
+        if self._users <= 0:
+            self._submitted.clear()
 
 
 def _awaited(awaitable: object) -> list[FrameType]:

@@ -94,7 +94,7 @@ def test_records_that_wait_for_a_key_are_copied_with_the_others_and_only_once() 
     handling.arrived(ORDERS, [0, 1, 2], [4, 4, 4], 2, 0)
     copies = copies_now(handling)
     assert set(copies) == {0, 1, 2}
-    assert handling.in_hand == {"held": 2, "running": 0, "waiting": 0, "writing": 1}
+    assert handling.in_hand == {"held": 2, "running": 0, "delayed": 0, "waiting": 0, "writing": 1}
     for record in (2, 0, 1):
         handling.writing.written(copies[record], None, 0)
     assert [run_now(handling) for _ in range(3)] == [0, 1, 2]

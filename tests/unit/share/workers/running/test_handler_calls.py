@@ -411,10 +411,10 @@ async def test_threads_take_runs_and_put_results_into_the_mailbox(worker: Worker
         names.add(threading.current_thread().name)
 
     mailbox = Mailbox(asyncio.get_running_loop(), woken.set)
-    slots = ThreadSlots("w", 2, calls(worker), mailbox)
+    slots = ThreadSlots("w", 2, calls(worker))
     runs = [run_of(b"a"), run_of(b"b"), run_of(b"c")]
     for run in runs:
-        slots.submit(run)
+        slots.submit(run, mailbox)
     found: set[int] = set()
     while len(found) < 3:
         await asyncio.wait_for(woken.wait(), 10)
@@ -438,9 +438,9 @@ async def test_a_cancelled_attempt_fails_with_the_reason_and_its_run_goes_on(wor
             await asyncio.Event().wait()
 
     mailbox = Mailbox(asyncio.get_running_loop(), woken.set)
-    slots = TaskSlots(asyncio.get_running_loop(), calls(worker), mailbox)
+    slots = TaskSlots(asyncio.get_running_loop(), calls(worker))
     run = run_of(b"slow", b"next")
-    slots.submit(run)
+    slots.submit(run, mailbox)
     await asyncio.wait_for(begun.wait(), 10)
     assert Path(__file__).name in slots.stack_of(run)
     assert slots.cancel(run, AttemptTimeoutError(2))
