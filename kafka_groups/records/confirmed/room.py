@@ -40,8 +40,8 @@ class PendingWrite:
     def __init__(self, room: "WriterRoom", token: object, records: Sequence[WritableRecord]) -> None:
         self.room = room
         self.token = token
-        self.count = self.left = len(records)
-        self.size_bytes = sum(_size_of(record) for record in records)
+        self.count = self.left = count = len(records)
+        self.size_bytes = _size_of(records[0]) if count == 1 else sum(map(_size_of, records))
         self.batches: list[ProducerBatch] = []
         self.is_over = False
 
@@ -179,5 +179,6 @@ class WriterRoom:
 
 
 def _size_of(record: WritableRecord) -> int:
-    size = len(record.key or b"") + len(record.value or b"")
-    return size + sum(len(name) + len(value or b"") for name, value in record.headers) if record.headers else size
+    key, value, headers = record.key, record.value, record.headers
+    size = (len(key) if key else 0) + (len(value) if value else 0)
+    return size + sum(len(name) + len(each or b"") for name, each in headers) if headers else size

@@ -110,6 +110,7 @@ class TopicProducer:
         self._lookup = parts.new_backoff()
         self._parked: deque[tuple[WritableRecord, PendingWrite]] = deque()
         self._parked_since_ms: int | None = None
+        self._is_known = False
         self._held: KafkaGroupsError | None = None
         self._next_look_ms = 0
         self._seen = 0
@@ -144,12 +145,12 @@ class TopicProducer:
             self.rooms[room] = None
             if self._held is not None:
                 room.hold(self._topic, self._held)
-        if self._parked or self._parts.topics.partition_count(self._topic) is None:
-            self._parked.append((record, write))
-            if len(self._parked) == 1:
-                self._parts.on_news()
-        else:
+        if self._is_known:
             self._append(record, write)
+            return
+        self._parked.append((record, write))
+        if len(self._parked) == 1:
+            self._parts.on_news()
 
     def _append(self, record: WritableRecord, write: PendingWrite) -> None:
         timestamp_ms = record.timestamp_ms
@@ -208,6 +209,7 @@ class TopicProducer:
     def _unpark(self, now_ms: int) -> int:
         """Give records their partitions if those are known. Otherwise returns how long to wait."""
         if self._parts.topics.partition_count(self._topic) is not None:
+            self._is_known = True  # for good: the metadata keeps the number of a topic that is missing
             parked, self._parked = self._parked, deque()
             self._parked_since_ms = None
             for record, write in parked:
