@@ -41,7 +41,7 @@ _FAILED = 1
 @click.option(
     "--create-topics",
     is_flag=True,
-    help="Create the topics for retries and dead letters that do not exist, before the worker runs.",
+    help="Create the topics for retries, dead letters and outputs that do not exist, before the worker runs.",
 )
 @click.option("--check", is_flag=True, help="Check the worker against its group and topics, and do not run it.")
 @click.option(

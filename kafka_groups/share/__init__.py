@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from kafka_groups.share.workers.batch import Batch
     from kafka_groups.share.workers.dependencies import inject
     from kafka_groups.share.workers.health import Health
+    from kafka_groups.share.workers.outputs import Output, ProducerRecord
     from kafka_groups.share.workers.rules.failures.backoffs import Backoff
     from kafka_groups.share.workers.rules.failures.signals import (
         AttemptCancelledError,
         AttemptTimeoutError,
         HandlerResultError,
         NeverAwaitedError,
+        OutputError,
         Reject,
         Retry,
     )
@@ -50,6 +52,9 @@ __all__ = [
     "KafkaShareConsumer",
     "NeverAwaitedError",
     "OnError",
+    "Output",
+    "OutputError",
+    "ProducerRecord",
     "RecordOrigin",
     "Reject",
     "Retry",
@@ -80,6 +85,9 @@ _MODULES = MappingProxyType({
     "KafkaShareConsumer": "consumer",
     "OnError": "workers.rules.failures.verdicts",
     "RecordOrigin": "workers.rules.origins",
+    "Output": "workers.outputs",
+    "OutputError": "workers.rules.failures.signals",
+    "ProducerRecord": "workers.outputs",
     "Reject": "workers.rules.failures.signals",
     "Retry": "workers.rules.failures.signals",
     "RetryTopics": "workers.rules.retry_topics.delays",

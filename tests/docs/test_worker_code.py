@@ -15,6 +15,7 @@ from tests.docs.running import ORDERS, PROMPT, ended, produce_orders, start
 from tests.support.kafka.real_kafka import unique
 
 GROUP, TOPIC, DEAD_LETTERS = "invoices", "orders", "orders.dead"
+OUTPUTS = ("invoices", "audit")
 WORKERS = [program for program in programs() if program.run and program.runs_worker]
 FIRST = next(program for program in WORKERS if program.page == ROOT / "README.md")
 CUSTOMER = re.compile(r'"?customer"?:? (\d)')
@@ -34,7 +35,8 @@ def slow_but_some(program: Program) -> Any:
 def cluster() -> Iterator[EmbeddedCluster]:
     with EmbeddedCluster(settings=PROMPT) as cluster:
         cluster.create_topic(TOPIC)
-        cluster.create_topic(DEAD_LETTERS)
+        for topic in (DEAD_LETTERS, *OUTPUTS):
+            cluster.create_topic(topic)
         produce_orders(TOPIC, cluster.bootstrap_servers)
         yield cluster
 
@@ -86,6 +88,29 @@ def test_first_example_handles_what_is_in_a_topic_of_a_real_kafka(real_kafka: Ka
         assert process.poll() is None, ended(process)
     process.send_signal(signal.SIGTERM)
     assert (ended(process)[1], process.returncode) == ("", 0)
+
+
+@pytest.mark.slow
+def test_results_of_the_page_are_in_their_topics(cluster: EmbeddedCluster, tmp_path: Path) -> None:
+    written: dict[int, int] = {}
+    for program in (program for program in WORKERS if program.page.name == "outputs.md"):
+        before = sum(len(cluster.records(topic)) for topic in OUTPUTS)
+        group = f"{GROUP}-{program.line}"
+        cluster.alter_group_configs(group, {"share.auto.offset.reset": "earliest"})
+        code = program.code.replace(f'Worker("{GROUP}"', f'Worker("{group}"')
+        process = start(evolve(program, code=code), cluster.bootstrap_servers, tmp_path)
+        cluster.group(group).wait_until_accepted(ORDERS, timeout=60)
+        process.send_signal(signal.SIGTERM)
+        assert (ended(process)[1], process.returncode) == ("", 0)
+        written[program.line] = sum(len(cluster.records(topic)) for topic in OUTPUTS) - before
+    # One result for each order, two kinds of invoices, two topics, a batch, and one with the place of its order.
+    assert list(written.values()) == [ORDERS, 2 * ORDERS, 2 * ORDERS, ORDERS, ORDERS]
+    records = cluster.records("invoices")
+    assert {record.value for record in records} >= {f'{{"customer":{n},"total":5.0}}'.encode() for n in range(ORDERS)}
+    assert {record.key for record in records} == {None, b"bills", b"receipts"}
+    origins = [dict(record.headers) for record in records if record.headers]
+    offsets = {int(headers["__origin.offset"] or b"") for headers in origins if "__origin.offset" in headers}
+    assert offsets == set(range(ORDERS))
 
 
 @pytest.mark.slow

@@ -20,12 +20,17 @@ class Batch(Sequence[V], Generic[V]):
     Args:
         values: The parsed values.
         records: Their records.
+        has_outputs: Whether the handler has an `output`, so that `output` may be called.
     """
 
-    def __init__(self, values: Sequence[V], records: Sequence[ShareRecord[bytes, Any]]) -> None:
+    def __init__(
+        self, values: Sequence[V], records: Sequence[ShareRecord[bytes, Any]], *, has_outputs: bool = True
+    ) -> None:
         self._values = values
         self._records = records
+        self._has_outputs = has_outputs
         self._decided: dict[int, Exception] = {}
+        self._outputs: dict[int, list[object]] = {}
         self._is_over = False
 
     def __repr__(self) -> str:
@@ -80,16 +85,47 @@ class Batch(Sequence[V], Generic[V]):
         """
         self._decide(index, Reject(reason))
 
+    def output(self, index: int, *records: object) -> None:
+        """Write results for one record, to the `output` of the handler. The record is accepted when they are confirmed.
+
+        They are dropped if the record is retried or rejected, or if the handler raises. Several calls for a record add
+        to each other.
+
+        Args:
+            index: Its position in the batch.
+            *records: Values, or `ProducerRecord`s. None writes nothing.
+
+        Raises:
+            ConfigurationError: There is no such position, or the handler has no `output`.
+            IllegalStateError: The handler has returned.
+        """
+        if not self._has_outputs:
+            raise ConfigurationError(
+                f"batch.output({index!r}, ...): the handler has no output: declare one with"
+                ' @worker.batch_handler(..., output="topic")'
+            )
+        self._outputs.setdefault(self._position(index), []).extend(records)
+
     def _decide(self, index: object, error: Exception) -> None:
+        # The last decision about a record counts.
+        self._decided[self._position(index)] = error
+
+    def _position(self, index: object) -> int:
         # The records may be settled already, and a decision that comes too late must not be dropped in silence.
         if self._is_over:
             raise IllegalStateError("the batch handler has returned: decide about records before it returns")
         if isinstance(index, bool) or not isinstance(index, int) or not -len(self) <= index < len(self):
             raise ConfigurationError(f"index={index!r}: the batch has the positions 0 to {len(self) - 1}")
-        # Negative positions count from the end, as in any sequence. The last decision about a record counts.
-        self._decided[index % len(self)] = error
+        return index % len(self)  # negative positions count from the end, as in any sequence
 
     def end(self) -> Mapping[int, Exception]:
         """Make the decisions final, and return them by position. For the worker only."""
         self._is_over = True
         return self._decided
+
+    def outputs(self) -> Mapping[int, list[object]]:
+        """Return the results to write, by position, without those of records that are retried or rejected.
+
+        For the worker only.
+        """
+        return {index: records for index, records in self._outputs.items() if index not in self._decided}

@@ -16,6 +16,7 @@ from kafka_groups.share.delivery.records import AnyRecord, ShareRecord
 from kafka_groups.share.workers.batch import Batch
 from kafka_groups.share.workers.delay_option import checked_delay
 from kafka_groups.share.workers.dependencies import DependencyPlan, planned_dependencies, without_injected
+from kafka_groups.share.workers.outputs import AnyOutput, checked_outputs
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
@@ -32,12 +33,17 @@ __all__ = [
     "checked_batch",
     "checked_handler",
     "checked_topics",
+    "is_async_generator",
     "is_of_a_class",
     "record_key",
 ]
 
 V = TypeVar("V")
 R = TypeVar("R")
+V_contra = TypeVar("V_contra", contravariant=True)
+E_co = TypeVar("E_co", covariant=True)
+E_contra = TypeVar("E_contra", contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
 
 KeyFunction = Callable[[ShareRecord[bytes, Any]], Hashable]
 OrderBy = Literal["key"] | KeyFunction
@@ -53,18 +59,45 @@ _LARGEST_BATCH = 100_000
 _LONGEST_BATCH_WAIT_S = 60.0
 
 
-class HandlerDecorator(Protocol[V]):
-    """Declares a function as a handler, and returns it unchanged.
+class _OfValue(Protocol[V_contra, E_co, R_co]):
+    """A function of the value whose result is an `E`, and more precisely an `R`.
 
-    In the type of the result, further arguments follow those of the worker, so that a test may pass dependencies.
+    A type variable can have no bound that depends on another one. A function with two signatures has both, so the
+    first one checks the result, and the second one infers it.
     """
 
     @overload
-    def __call__(self, function: Callable[[V], R], /) -> Callable[Concatenate[V, ...], R]: ...
+    def __call__(self, value: V_contra, /) -> E_co: ...
+
+    @overload
+    def __call__(self, value: V_contra, /) -> R_co: ...  # type: ignore[overload-cannot-match]
+
+
+class _OfRecord(Protocol[V, E_co, R_co]):
+    """A function of the value and the record; see `_OfValue`."""
+
+    @overload
+    def __call__(self, value: V, record: ShareRecord[bytes, V], /) -> E_co: ...
+
+    @overload
+    def __call__(self, value: V, record: ShareRecord[bytes, V], /) -> R_co: ...  # type: ignore[overload-cannot-match]
+
+
+class HandlerDecorator(Protocol[V, E_contra]):
+    """Declares a function as a handler, and returns it unchanged.
+
+    `V` is the type of the values, and `E` what the function may return, without or with `async def`. In the type of the
+    result, further arguments follow those of the worker, so that a test may pass dependencies.
+    """
 
     @overload
     def __call__(
-        self, function: Callable[[V, ShareRecord[bytes, V]], R], /
+        self, function: _OfValue[V, E_contra | Coroutine[Any, Any, E_contra], R], /
+    ) -> Callable[Concatenate[V, ...], R]: ...
+
+    @overload
+    def __call__(
+        self, function: _OfRecord[V, E_contra | Coroutine[Any, Any, E_contra], R], /
     ) -> Callable[Concatenate[V, ShareRecord[bytes, V], ...], R]: ...
 
 
@@ -160,6 +193,7 @@ class HandlerSpec:
         delay_ms: How long records wait after their timestamps; None for not at all.
         batch: The limits of a batch handler; None for a handler of single records.
         dependencies: What its parameters inject.
+        outputs: The topics to which its results are written; empty if they are ignored.
     """
 
     name: str
@@ -182,6 +216,7 @@ class HandlerSpec:
     delay_ms: int | None = None
     batch: BatchSizes | None = None
     dependencies: DependencyPlan = field(default=DependencyPlan(), repr=False)
+    outputs: tuple[AnyOutput, ...] = ()
 
 
 def checked_handler(
@@ -189,6 +224,7 @@ def checked_handler(
     topics: str | Sequence[str],
     *,
     value: object = None,
+    output: object = None,
     batch: BatchSizes | None = None,
     options: HandlerKeywords,
 ) -> HandlerSpec:
@@ -198,13 +234,18 @@ def checked_handler(
         function: The function.
         topics: The topics whose records it gets.
         value: The serde of the values, or None for bytes.
+        output: The option `output`, or None if results are ignored.
         batch: The limits of a batch handler; None for a handler of single records.
         options: The keywords that the user gave.
 
     Raises:
         ConfigurationError: The function does not fit, or an option is invalid. The message names the value.
     """
-    arguments = _arguments(function, most=1 if batch is not None else 2)
+    names = checked_topics(topics)
+    dead_letters = _checked_dead_letters(options.get("dead_letters"), topics)
+    outputs = checked_outputs(output, names, dead_letters)
+    may_yield = bool(outputs) and batch is None
+    arguments = _arguments(function, most=1 if batch is not None else 2, may_yield=may_yield)
     is_async = _is_async(function)
     most, default = (_MOST_TASKS, DEFAULT_TASKS) if is_async else (_MOST_THREADS, DEFAULT_THREADS)
     # A batch handler that ran several batches at once would get smaller ones, and bulk writes often exclude each other.
@@ -213,11 +254,11 @@ def checked_handler(
     return HandlerSpec(
         name=_checked_name(options.get("name"), function),
         function=function,
-        topics=checked_topics(topics),
+        topics=names,
         is_async=is_async,
         wants_record=arguments > 1,
         value=_checked_value(value),
-        dead_letters=_checked_dead_letters(options.get("dead_letters"), topics),
+        dead_letters=dead_letters,
         concurrency=_checked_count("concurrency", options.get("concurrency", default), most),
         buffer=None if buffer is None else _checked_count("buffer", buffer, _LARGEST_BUFFER),
         timeout_ms=_checked_timeout(options.get("timeout")),
@@ -231,6 +272,7 @@ def checked_handler(
         delay_ms=checked_delay(options.get("delay")),
         batch=batch,
         dependencies=planned_dependencies(function, is_async=is_async),
+        outputs=outputs,
     )
 
 
@@ -239,21 +281,33 @@ def checked_handler(
 
 def _is_async(function: Callable[..., object]) -> bool:
     # An object with an `async def __call__`, and a function that a decorator wraps, are asynchronous, too.
-    called = function if inspect.isroutine(function) else getattr(type(function), "__call__", function)  # noqa: B004
-    return inspect.iscoroutinefunction(inspect.unwrap(function)) or inspect.iscoroutinefunction(called)
+    called = _called_by(function)
+    is_coroutine = inspect.iscoroutinefunction(inspect.unwrap(function)) or inspect.iscoroutinefunction(called)
+    return is_coroutine or is_async_generator(function)
 
 
-def _arguments(function: Any, *, most: int) -> int:
+def is_async_generator(function: Callable[..., object]) -> bool:
+    """Return whether a handler is declared with `async def` and yields its results."""
+    return inspect.isasyncgenfunction(inspect.unwrap(function)) or inspect.isasyncgenfunction(_called_by(function))
+
+
+def _called_by(function: Callable[..., object]) -> Callable[..., object]:
+    return function if inspect.isroutine(function) else getattr(type(function), "__call__", function)  # noqa: B004
+
+
+def _arguments(function: Any, *, most: int, may_yield: bool) -> int:
     """Return how many arguments a handler takes: 1 or 2."""
     form = "one argument, the batch" if most == 1 else "one or two arguments, the value and the record"
     if not callable(function) or isinstance(function, type):
         raise ConfigurationError(f"handler {function!r} is not a function: decorate a function of {form}")
-    # Calling a generator function only makes a generator. Its records would be accepted although nothing was done.
+    # Calling a generator function only makes a generator. Without an output, nobody would run it, and its records would
+    # be accepted although nothing was done.
     code = inspect.unwrap(function)
-    if inspect.isgeneratorfunction(code) or inspect.isasyncgenfunction(code):
+    if not may_yield and (inspect.isgeneratorfunction(code) or inspect.isasyncgenfunction(code)):
+        writes = "To write what it yields, declare output=" if most > 1 else "Write with batch.output(index, ...)"
         raise ConfigurationError(
             f"handler {name_of(function)} contains yield: calling it does nothing. Write a function that has done its"
-            " work when it returns"
+            f" work when it returns. {writes}"
         )
     signature = inspect.signature(function)
     if is_of_a_class(signature):

@@ -82,7 +82,7 @@ def check_worker_keys(given: Mapping[str, object]) -> None:
 
 # -------------------------------------------------------------------------------------------- decorators
 
-_OF_HANDLERS = ("value", *HandlerKeywords.__annotations__)
+_OF_HANDLERS = ("value", "output", *HandlerKeywords.__annotations__)
 _OF_BATCHES = ("max_records", "max_wait")
 _OPTIONS: Mapping[str, Sequence[str]] = MappingProxyType({
     "handler": _OF_HANDLERS,

@@ -8,9 +8,10 @@ from contextlib import AsyncExitStack, suppress
 from functools import partial
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack, overload
 
 from attrs import evolve, frozen
+from typing_extensions import TypeVar
 
 from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.config.clients.timeouts import checked_seconds
@@ -29,7 +30,8 @@ from kafka_groups.share.workers.handlers import (
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.keywords import WorkerKeywords, check_declaration, check_worker_keys
 from kafka_groups.share.workers.lifespans import enter_lifespan
-from kafka_groups.share.workers.options.retry_option import check_retries_of_others, check_retry_topics
+from kafka_groups.share.workers.options.declared_handlers import check_declared
+from kafka_groups.share.workers.outputs import AnyOutputs, HandlerResult, Output, OutputList, RoutedResult
 from kafka_groups.share.workers.running.attempts import Middleware
 from kafka_groups.share.workers.running.opened_dependencies import OpenedDependencies, open_dependencies
 from kafka_groups.share.workers.running.own_threads import HandlerExecutor, in_own_thread
@@ -58,7 +60,12 @@ if TYPE_CHECKING:
 
 __all__ = ["DeclaredWorker", "Lifespan", "Worker", "has_handled", "parts_of"]
 
-V = TypeVar("V")
+TopicNames = str | Sequence[str]
+
+# Without a serde, values and keys are bytes.
+V = TypeVar("V", default=bytes)
+OutputK = TypeVar("OutputK", default=bytes)
+OutputV = TypeVar("OutputV", default=bytes)
 
 EXIT_HUNG = 70
 """The status of a process that ends because an attempt hangs and cannot be stopped."""
@@ -154,17 +161,42 @@ class Worker:
 
     @overload
     def handler(
-        self, topics: str | Sequence[str], *, value: Serde[V], **options: Unpack[HandlerKeywords]
-    ) -> HandlerDecorator[V]: ...
+        self,
+        topics: TopicNames,
+        *,
+        value: Serde[V] | None = None,
+        output: None = None,
+        **options: Unpack[HandlerKeywords],
+    ) -> HandlerDecorator[V, object]: ...
 
     @overload
     def handler(
-        self, topics: str | Sequence[str], *, value: None = None, **options: Unpack[HandlerKeywords]
-    ) -> HandlerDecorator[bytes]: ...
+        self,
+        topics: TopicNames,
+        *,
+        value: Serde[V] | None = None,
+        output: Output[OutputK, OutputV] | str,
+        **options: Unpack[HandlerKeywords],
+    ) -> HandlerDecorator[V, HandlerResult[OutputK, OutputV]]: ...
+
+    @overload
+    def handler(
+        self,
+        topics: TopicNames,
+        *,
+        value: Serde[V] | None = None,
+        output: OutputList,
+        **options: Unpack[HandlerKeywords],
+    ) -> HandlerDecorator[V, RoutedResult]: ...
 
     def handler(
-        self, topics: str | Sequence[str] = (), *, value: Serde[Any] | None = None, **options: Unpack[HandlerKeywords]
-    ) -> HandlerDecorator[Any]:
+        self,
+        topics: TopicNames = (),
+        *,
+        value: Serde[Any] | None = None,
+        output: AnyOutputs | None = None,
+        **options: Unpack[HandlerKeywords],
+    ) -> HandlerDecorator[Any, Any]:
         """Declare the handler of some topics: a function of the value, or of the value and the record.
 
         The function is returned unchanged, so that tests can call it. It may be declared with `def` or `async def`.
@@ -172,6 +204,10 @@ class Worker:
         Args:
             topics: A topic, or several. Each topic has one handler.
             value: Parses the values; without it they are bytes. A null value fails, unless it is `serdes.nullable`.
+            output: Where results are written: a topic that takes bytes, an `Output` with serdes, or a list of them.
+                The function returns a value, a `ProducerRecord`, a list or tuple of these, or None, which writes
+                nothing; or it yields them. Its record is accepted when the brokers have confirmed all of them. None
+                ignores results.
             **options: The other options; see `HandlerKeywords`.
 
         Raises:
@@ -181,7 +217,7 @@ class Worker:
         check_declaration("handler", topics, options)
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-            self._add(checked_handler(function, topics, value=value, options=options))
+            self._add(checked_handler(function, topics, value=value, output=output, options=options))
             return function
 
         return declare
@@ -189,9 +225,10 @@ class Worker:
     @overload
     def batch_handler(
         self,
-        topics: str | Sequence[str],
+        topics: TopicNames,
         *,
         value: Serde[V],
+        output: AnyOutputs | None = None,
         max_records: int = 500,
         max_wait: float = 1.0,
         **options: Unpack[HandlerKeywords],
@@ -200,9 +237,10 @@ class Worker:
     @overload
     def batch_handler(
         self,
-        topics: str | Sequence[str],
+        topics: TopicNames,
         *,
         value: None = None,
+        output: AnyOutputs | None = None,
         max_records: int = 500,
         max_wait: float = 1.0,
         **options: Unpack[HandlerKeywords],
@@ -210,9 +248,10 @@ class Worker:
 
     def batch_handler(
         self,
-        topics: str | Sequence[str] = (),
+        topics: TopicNames = (),
         *,
         value: Serde[Any] | None = None,
+        output: AnyOutputs | None = None,
         max_records: int = 500,
         max_wait: float = 1.0,
         **options: Unpack[HandlerKeywords],
@@ -225,6 +264,7 @@ class Worker:
         Args:
             topics: A topic, or several. Each topic has one handler.
             value: Parses the values; without it they are bytes.
+            output: Where `batch.output` writes: a topic that takes bytes, an `Output` with serdes, or a list of them.
             max_records: The most records of a batch.
             max_wait: How long the first record of a batch waits for others, in seconds.
             **options: The other options but `order_by`; see `HandlerKeywords`. `concurrency` counts batches.
@@ -237,7 +277,8 @@ class Worker:
         limits = checked_batch(max_records, max_wait)
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-            self._add(checked_handler(function, topics, value=value, batch=limits, options=options))
+            spec = checked_handler(function, topics, value=value, output=output, batch=limits, options=options)
+            self._add(spec)
             return function
 
         return declare
@@ -245,17 +286,7 @@ class Worker:
     def _add(self, spec: HandlerSpec) -> None:
         if self._running is not None:
             raise IllegalStateError(f"handler {spec.name}: declare handlers before the worker runs")
-        check_retry_topics(spec)
-        for other in self._specs:
-            for topic in spec.topics:
-                if topic in other.topics:
-                    raise ConfigurationError(
-                        f"handler {spec.name}: the topic {topic!r} has the handler {other.name} already. A topic has"
-                        " one handler"
-                    )
-            if spec.name == other.name:
-                raise ConfigurationError(f"two handlers have the name {spec.name!r}: give one of them another name=")
-            check_retries_of_others(spec, other)
+        check_declared(spec, self._specs)
         self._specs.append(spec)
 
     @property
@@ -412,7 +443,7 @@ class Worker:
         return asyncio.run(check_handlers(self._settings, self._specs))
 
     def create_topics(self) -> Sequence[str]:
-        """Create the topics for retries and dead letters of all handlers that do not exist. Blocks; asks the brokers.
+        """Create the topics for retries, dead letters and outputs that do not exist. Blocks; asks the brokers.
 
         Each has as many partitions as the first topic of its handler, and the brokers' default number of replicas.
         Retry topics have `message.timestamp.type=LogAppendTime`, and keep records for a week or four times their delay,

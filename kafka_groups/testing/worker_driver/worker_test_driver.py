@@ -154,9 +154,8 @@ class WorkerTestDriver:
         )
 
     def _set_up(self, stage: DriverStage) -> None:
-        for topic in (*(spec.dead_letters for spec in self._specs), self._group.dead_letter_topic):
-            if topic is not None:
-                self._written.add_topic(topic)
+        for topic in (*self._dead_letter_topics, *self._output_topics):
+            self._written.add_topic(topic)
         self._turns = stage.loop.complete(self._enter_surroundings(stage), _SURROUNDINGS)
 
     async def _enter_surroundings(self, stage: DriverStage) -> WorkerTurns:
@@ -393,12 +392,41 @@ class WorkerTestDriver:
             ConfigurationError: It is neither.
         """
         _ = self._running
-        if topic not in self._written.topics:
+        if topic not in self._dead_letter_topics:
             raise ConfigurationError(
                 f"topic={topic!r}: no handler of {self._worker!r} writes dead letters to it. Topics for dead letters:"
-                f" {_listed(self._written.topics)}"
+                f" {_listed(self._dead_letter_topics)}"
             )
         return self._written.of(topic)
+
+    def outputs(self, topic: str) -> list[WrittenRecord]:
+        """Return the records that handlers have written to an output, oldest first.
+
+        Their keys and values are the bytes that the serdes of the output have written. The driver does not deliver them
+        to a handler that reads the topic: use `deliver` for that.
+
+        Args:
+            topic: A topic of the `output` of a handler.
+
+        Raises:
+            ConfigurationError: It is not an output.
+        """
+        _ = self._running
+        if topic not in self._output_topics:
+            raise ConfigurationError(
+                f"topic={topic!r}: it is not an output of a handler of {self._worker!r}. Outputs:"
+                f" {_listed(self._output_topics)}"
+            )
+        return self._written.of(topic)
+
+    @property
+    def _dead_letter_topics(self) -> Sequence[str]:
+        topics = (*(spec.dead_letters for spec in self._specs), self._group.dead_letter_topic)
+        return [topic for topic in topics if topic is not None]
+
+    @property
+    def _output_topics(self) -> Sequence[str]:
+        return [output.topic for spec in self._specs for output in spec.outputs]
 
     def fail_writes(self, topic: str) -> None:
         """Let a topic take no records from now on, as if it did not exist. Records in hand wait for it.

@@ -17,7 +17,7 @@ _REASON = "__dlq.errors.message"
 
 @frozen
 class WrittenRecord:
-    """A record that a worker has written: a dead letter.
+    """A record that a worker has written: a dead letter, or a result of a handler.
 
     Attributes:
         topic: The topic it was written to.
@@ -25,12 +25,14 @@ class WrittenRecord:
         value: The value, as bytes.
         headers: The headers. Those of a dead letter are the record's own, followed by those that say where it came from
             and why.
+        timestamp: Milliseconds since the epoch, if the handler has set them; None for the time of writing.
     """
 
     topic: str
     key: bytes | None
     value: bytes | None
     headers: Headers
+    timestamp: int | None = None
 
     @property
     def reason(self) -> str:
@@ -99,7 +101,8 @@ class WrittenRecords:
     def append(self, records: Sequence[RecordToWrite]) -> None:
         """Write records."""
         for each in records:
-            self._topics[each.topic].append(WrittenRecord(each.topic, each.key, each.value, each.headers))
+            written = WrittenRecord(each.topic, each.key, each.value, each.headers, each.timestamp_ms)
+            self._topics[each.topic].append(written)
 
 
 @define(eq=False)

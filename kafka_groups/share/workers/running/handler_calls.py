@@ -1,6 +1,7 @@
 """Call a handler for the records of a run: parse the value, enter the middleware, call the handler, note failures."""
 
 import asyncio
+import inspect
 import reprlib
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -13,7 +14,7 @@ from kafka_groups.functions import name_of
 from kafka_groups.serdes.serde import BoundDeserializer, Serde
 from kafka_groups.share.delivery.records import AnyRecord, DeserializedRecord, copied_record, delivery_of
 from kafka_groups.share.workers.batch import Batch
-from kafka_groups.share.workers.handlers import HandlerSpec
+from kafka_groups.share.workers.handlers import HandlerSpec, is_async_generator
 from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError
 from kafka_groups.share.workers.rules.retry_topics.retried_records import origin_of
 from kafka_groups.share.workers.rules.steps import FailedRecord, InvokeHandler
@@ -24,11 +25,19 @@ from kafka_groups.share.workers.running.opened_dependencies import (
     OpenedDependencies,
     bound_to_process,
 )
-from kafka_groups.share.workers.running.results import RunResult, check_done, handler_cancelled, handler_exit
+from kafka_groups.share.workers.running.result_records import (
+    IgnoredResults,
+    OutputRecords,
+    RunResults,
+    WrittenResults,
+)
+from kafka_groups.share.workers.running.results import RunResult, handler_cancelled, handler_exit
 
 __all__ = ["CallContext", "HandlerCalls", "RunCancellations"]
 
 FailedRecords = list[FailedRecord[AnyRecord]]
+
+_IGNORED = IgnoredResults()
 
 
 @frozen
@@ -80,13 +89,18 @@ class HandlerCalls:
         self._spec = spec
         self._context = context
         plan = spec.dependencies
-        self._function = bound_to_process(spec.function, plan.arguments, context.opened)
+        self._function = bound_to_process(_awaitable(spec.function), plan.arguments, context.opened)
         self._injected = AttemptDependencies(plan, context.opened) if plan.attempt else None
         self._value_of = _value_reader(spec.value, may_be_retried=spec.retry_topics is not None)
         self._module = module_of(spec.function)
         self._is_bare = not context.middleware and self._injected is None
         self._is_plain = self._is_bare and not spec.wants_record
+        self._records = OutputRecords(spec.outputs) if spec.outputs else None
         self.cancellations = RunCancellations()
+
+    def _results(self) -> RunResults:
+        """Return what takes the results of a run."""
+        return _IGNORED if self._records is None else WrittenResults(self._records)
 
     # ------------------------------------------------------------------------------------- in a thread
 
@@ -95,17 +109,31 @@ class HandlerCalls:
         began_s = self._context.timer()
         set_current(lambda: self._attempt_now(run))
         failed: Exception | None = None
+        results = self._results()
         try:
             with DroppedCoroutines(self._module) as dropped:
                 if run.is_batch:
-                    failures, failed = self._batch(run, dropped)
+                    failures, failed = self._batch(run, dropped, results)
+                elif self._is_plain:
+                    failures = self._plain(run, dropped, results)
                 else:
-                    failures = self._plain(run, dropped) if self._is_plain else self._full(run, dropped)
+                    failures = self._full(run, dropped, results)
         finally:
             set_current(None)
-        return RunResult(run, failures, failed, busy_s=self._context.timer() - began_s)
+        return self._ended(run, failures, failed, results, began_s)
 
-    def _plain(self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines) -> FailedRecords:
+    def _ended(
+        self,
+        run: InvokeHandler[AnyRecord],
+        failures: FailedRecords,
+        failed: Exception | None,
+        results: RunResults,
+        began_s: float,
+    ) -> RunResult:
+        outputs = results.without(failures)
+        return RunResult(run, failures, failed, busy_s=self._context.timer() - began_s, outputs=outputs)
+
+    def _plain(self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines, results: RunResults) -> FailedRecords:
         """Call a function of the value alone, with nothing around it. The loop makes no call but those it needs."""
         function, value_of, take, never_awaited = self._function, self._value_of, run.take, dropped.names
         failures: FailedRecords = []
@@ -118,7 +146,7 @@ class HandlerCalls:
             try:
                 result = function(value_of(record))
                 if result is not None:
-                    check_done(result)
+                    results.take(index, record, result)
                 if never_awaited:
                     raise dropped.error()
             except Exception as error:  # the rules decide what it means
@@ -133,11 +161,11 @@ class HandlerCalls:
                 return failures
             index += 1
 
-    def _full(self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines) -> FailedRecords:
+    def _full(self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines, results: RunResults) -> FailedRecords:
         failures: FailedRecords = []
         for index, record in enumerate(_taken(run)):
             try:
-                self._call(run, index, record, dropped)
+                self._call(run, index, record, dropped, results)
             except Exception as error:  # the rules decide what it means
                 dropped.clear()
                 failures.append(FailedRecord(index, error))
@@ -149,14 +177,22 @@ class HandlerCalls:
                 break
         return failures
 
-    def _call(self, run: InvokeHandler[AnyRecord], index: int, record: AnyRecord, dropped: DroppedCoroutines) -> None:
+    def _call(
+        self,
+        run: InvokeHandler[AnyRecord],
+        index: int,
+        record: AnyRecord,
+        dropped: DroppedCoroutines,
+        results: RunResults,
+    ) -> None:
         value = self._value_of(record)
         arguments = (value, _parsed_record(record, value)) if self._spec.wants_record else (value,)
         with ExitStack() as stack:
             injected = self._enter(stack, self._attempt(run, index, [record]))
             result = self._function(*arguments, **injected)
+            # Within the middleware: a generator has not run yet, and a result that cannot be written fails the attempt.
             if result is not None:
-                check_done(result)
+                results.take(index, record, result)
             if dropped.names:
                 raise dropped.error()
 
@@ -174,7 +210,7 @@ class HandlerCalls:
         return {} if self._injected is None else self._injected.enter(stack)
 
     def _batch(
-        self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines
+        self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines, results: RunResults
     ) -> tuple[FailedRecords, Exception | None]:
         batch, indexes, failures = self._parsed_batch(run)
         if not indexes:
@@ -184,7 +220,7 @@ class HandlerCalls:
                 injected = self._enter(stack, self._attempt(run, 0, batch.records))
                 result = self._function(batch, **injected)
                 if result is not None:
-                    check_done(result)
+                    results.take_of_batch(result)
                 if dropped.names:
                     raise dropped.error()
         except Exception as error:  # the rules decide what it means
@@ -198,7 +234,7 @@ class HandlerCalls:
             # SystemExit and the like: as in `_plain`.
             batch.end()
             return failures, handler_exit(error)
-        return [*failures, *_decided(batch, indexes)], None
+        return [*failures, *_decided(batch, indexes), *results.take_outputs(batch, indexes)], None
 
     def _parsed_batch(self, run: InvokeHandler[AnyRecord]) -> tuple[Batch[Any], list[int], FailedRecords]:
         """Parse the records of a batch. Those that cannot be parsed are not part of it."""
@@ -215,7 +251,7 @@ class HandlerCalls:
                 continue
             records.append(record)
             indexes.append(index)
-        return Batch(values, records), indexes, failures
+        return Batch(values, records, has_outputs=self._records is not None), indexes, failures
 
     # ---------------------------------------------------------------------------------------- in a task
 
@@ -224,18 +260,21 @@ class HandlerCalls:
         began_s = self._context.timer()
         set_current(lambda: self._attempt_now(run))
         failed: Exception | None = None
+        results = self._results()
         with DroppedCoroutines(self._module, asyncio.current_task()) as dropped:
             if run.is_batch:
-                failures, failed = await self._async_batch(run, dropped)
+                failures, failed = await self._async_batch(run, dropped, results)
             else:
-                failures = await self._async_singles(run, dropped)
-        return RunResult(run, failures, failed, busy_s=self._context.timer() - began_s)
+                failures = await self._async_singles(run, dropped, results)
+        return self._ended(run, failures, failed, results, began_s)
 
-    async def _async_singles(self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines) -> FailedRecords:
+    async def _async_singles(
+        self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines, results: RunResults
+    ) -> FailedRecords:
         failures: FailedRecords = []
         for index, record in enumerate(_taken(run)):
             try:
-                await self._guarded(run, self._async_call(run, index, record, dropped))
+                await self._guarded(run, self._async_call(run, index, record, dropped, results))
             except Exception as error:  # the rules decide what it means
                 dropped.clear()
                 failures.append(FailedRecord(index, error))
@@ -274,27 +313,29 @@ class HandlerCalls:
         return reason
 
     async def _async_call(
-        self, run: InvokeHandler[AnyRecord], index: int, record: AnyRecord, dropped: DroppedCoroutines
+        self,
+        run: InvokeHandler[AnyRecord],
+        index: int,
+        record: AnyRecord,
+        dropped: DroppedCoroutines,
+        results: RunResults,
     ) -> None:
         value = self._value_of(record)
         arguments = (value, _parsed_record(record, value)) if self._spec.wants_record else (value,)
         if self._is_bare:
-            result = await self._function(*arguments)  # as `_awaited`, without a coroutine of its own
+            result = await self._function(*arguments)
             if result is not None:
-                check_done(result)
+                await results.take_async(index, record, result)
             if dropped.names:
                 raise dropped.error()
             return
         async with AsyncExitStack() as stack:
             injected = await self._async_enter(stack, self._attempt(run, index, [record]))
-            await self._awaited(dropped, *arguments, **injected)
-
-    async def _awaited(self, dropped: DroppedCoroutines, /, *arguments: object, **injected: object) -> None:
-        result = await self._function(*arguments, **injected)
-        if result is not None:
-            check_done(result)
-        if dropped.names:
-            raise dropped.error()
+            result = await self._function(*arguments, **injected)
+            if result is not None:  # within the middleware, as in `_call`
+                await results.take_async(index, record, result)
+            if dropped.names:
+                raise dropped.error()
 
     async def _async_enter(self, stack: AsyncExitStack, attempt: Attempt) -> dict[str, object]:
         """Do what `_enter` does, in a task."""
@@ -311,13 +352,13 @@ class HandlerCalls:
         return {} if self._injected is None else await self._injected.async_enter(stack)
 
     async def _async_batch(
-        self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines
+        self, run: InvokeHandler[AnyRecord], dropped: DroppedCoroutines, results: RunResults
     ) -> tuple[FailedRecords, Exception | None]:
         batch, indexes, failures = self._parsed_batch(run)
         if not indexes:
             return failures, None
         try:
-            await self._guarded(run, self._async_batch_call(run, batch, dropped))
+            await self._guarded(run, self._async_batch_call(run, batch, dropped, results))
         except Exception as error:  # the rules decide what it means
             batch.end()
             return failures, error
@@ -325,14 +366,18 @@ class HandlerCalls:
             # SystemExit and the like: as in `_plain`.
             batch.end()
             return failures, handler_exit(error)
-        return [*failures, *_decided(batch, indexes)], None
+        return [*failures, *_decided(batch, indexes), *results.take_outputs(batch, indexes)], None
 
     async def _async_batch_call(
-        self, run: InvokeHandler[AnyRecord], batch: Batch[Any], dropped: DroppedCoroutines
+        self, run: InvokeHandler[AnyRecord], batch: Batch[Any], dropped: DroppedCoroutines, results: RunResults
     ) -> None:
         async with AsyncExitStack() as stack:
             injected = await self._async_enter(stack, self._attempt(run, 0, batch.records))
-            await self._awaited(dropped, batch, **injected)
+            result = await self._function(batch, **injected)
+            if result is not None:
+                results.take_of_batch(result)
+            if dropped.names:
+                raise dropped.error()
 
     # ---------------------------------------------------------------------------------------- attempts
 
@@ -347,6 +392,19 @@ class HandlerCalls:
         before = run.opened[index].attempts if run.opened is not None else 0
         context = self._context
         return Attempt(self._spec.name, context.group, context.client_id, records, before + 1, run.is_batch, run)
+
+
+def _awaitable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose calls are awaited, for an asynchronous generator function; any other one as it is."""
+    if not is_async_generator(function):
+        return function
+
+    async def begun(*arguments: object, **injected: object) -> Any:
+        result = function(*arguments, **injected)
+        # A decorator may have made an ordinary `async def` of it, which is called in the same way.
+        return await result if inspect.isawaitable(result) else result
+
+    return begun
 
 
 def _no_manager(middleware: Middleware, made: object) -> TypeError:

@@ -23,7 +23,10 @@ from kafka_groups.share.workers.rules.failures.signals import NeverAwaitedError
 
 __all__ = ["DroppedCoroutines", "module_of"]
 
-_OWN_MODULES = ("kafka_groups.share.workers.running.handler_calls",)
+_OWN_MODULES = (
+    "kafka_groups.share.workers.running.handler_calls",
+    "kafka_groups.share.workers.running.result_records",
+)
 """A coroutine in a variable of the handler is dropped when its frame ends: then the caller's frame is on top."""
 
 

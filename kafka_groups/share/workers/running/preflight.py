@@ -1,7 +1,7 @@
 """Look at a group and its topics before the first fetch: what is missing, and what may lose records."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -65,8 +65,8 @@ async def preflight(
         has_start: Whether the worker declares where the group begins, so that it skips nothing by mistake.
 
     Raises:
-        ConfigurationError: The topic for dead letters or a retry topic does not exist or does not fit, or the group has
-            a topic for dead letters of its own as well.
+        ConfigurationError: The topic for dead letters, an output or a retry topic does not exist or does not fit, or
+            the group has a topic for dead letters of its own as well.
         KafkaGroupsError: No broker answers. If the brokers only refuse to show the settings, Kafka's defaults apply.
     """
     settings, unreadable = await _settings(consumer, group_id)
@@ -74,13 +74,14 @@ async def preflight(
     check_group_dead_letters(spec, group_id, own)
     if own is not None:
         await _check_own_dead_letters(consumer, group_id, own)
-    # A missing topic for dead letters is an error, because records could only be held once they are given up. Missing
-    # topics of the handler are a warning, because they may be created later.
-    if spec.dead_letters is not None and await _is_missing(consumer, spec.dead_letters):
-        raise ConfigurationError(
-            f"handler {spec.name}: the topic dead_letters={spec.dead_letters!r} does not exist. Create it, or start the"
-            " worker with `kafka-groups worker --create-topics`"
-        )
+    # A missing topic that the worker writes to is an error, because records that succeed or are given up could only be
+    # held. Missing topics of the handler are a warning, because they may be created later.
+    for option, topic in _written_topics(spec):
+        if await _is_missing(consumer, topic):
+            raise ConfigurationError(
+                f"handler {spec.name}: the topic {option}={topic!r} does not exist. Create it, or start the worker with"
+                " `kafka-groups worker --create-topics`"
+            )
     kept = await checked_retry_topics(consumer, spec)
     missing = [topic for topic in spec.topics if await _is_missing(consumer, topic)]
     begins = () if has_start else start_note(settings, group_id, 'declare Worker(..., start="earliest")')
@@ -91,6 +92,13 @@ async def preflight(
         _LOG.warning("Handler %s: %s", spec.name, note)
     limit = settings.delivery_limit or DEFAULT_DELIVERY_LIMIT
     return HandlerGroup(limit, settings.record_locks or DEFAULT_RECORD_LOCKS, own, missing, notes)
+
+
+def _written_topics(spec: HandlerSpec) -> Iterator[tuple[str, str]]:
+    """Yield the option and the name of each topic that is written to."""
+    if spec.dead_letters is not None:
+        yield "dead_letters", spec.dead_letters
+    yield from (("output", output.topic) for output in spec.outputs)
 
 
 def check_group_dead_letters(spec: HandlerSpec, group_id: str, own: str | None) -> None:

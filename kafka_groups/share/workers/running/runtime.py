@@ -229,7 +229,7 @@ class WorkerRuntime:
 
     def _writing(self, spec: HandlerSpec) -> ProcessWriter | None:
         settings = self._settings
-        if spec.dead_letters is None:
+        if spec.dead_letters is None and not spec.outputs:
             return None
         return ProducerWriting(settings.given) if settings.writing is None else settings.writing()
 

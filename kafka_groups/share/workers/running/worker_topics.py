@@ -1,4 +1,4 @@
-"""Create the topics that a worker writes to and that do not exist: for retries and for dead letters."""
+"""Create the topics that a worker writes to and that do not exist: for retries, dead letters and outputs."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,6 +73,7 @@ def _each_written(spec: HandlerSpec) -> Iterator[tuple[str, Mapping[str, str]]]:
         yield spec.dead_letters, {}
     for topic in () if spec.retry_topics is None else spec.retry_topics.topics:
         yield topic.topic, retry_topic_configs(topic.delay_ms)
+    yield from ((output.topic, {}) for output in spec.outputs)
 
 
 def _is_missing(found: Results[str, TopicReplicas], topic: str) -> bool:

@@ -144,7 +144,7 @@ def test_a_method_of_a_class_is_no_handler() -> None:
     with pytest.raises(
         ConfigurationError, match=r"Maker\.handle\(self, value: bytes\).* is a method of a class.*\(shop\.sell"
     ):
-        worker.handler("orders")(Maker.handle)  # type: ignore[arg-type]
+        worker.handler("orders")(Maker.handle)  # type: ignore[call-overload]
     worker.handler("orders")(Maker().handle)
 
 

@@ -175,17 +175,127 @@ WRONG_DEPENDENCIES = {
     "def invoice(order: Order, *, db: Database = inject(Database())) -> None: ...": "arg-type|call-overload",
     "def invoice(order: Order, *, db: Database = inject(open_database, scope='run')) -> None: ...": "call-overload",
     "@worker.handler('a', value=orders)\n"
-    "def invoice(payment: Payment, *, db: Database = inject(open_database)) -> None: ...": "arg-type",
+    "def invoice(payment: Payment, *, db: Database = inject(open_database)) -> None: ...": "call-overload",
 }
 """Programs with `inject` that mypy refuses, and how."""
 
 
-RIGHT_PROGRAMS: Mapping[str, Sequence[str]] = {"handlers": (RIGHT,), "inject": RIGHT_DEPENDENCIES}
+OUTPUT_HEAD = """
+from collections.abc import AsyncIterator, Generator, Iterator
+from typing import assert_type
+
+from kafka_groups import Output, OutputError, ProducerRecord
+
+@dataclass(frozen=True)
+class Invoice:
+    total: float
+
+class Reminder(Invoice): ...
+
+invoices = Output("invoices", value=serdes.json(Invoice))
+named = Output("invoices", value=serdes.json(Invoice), key=serdes.string, origin_headers=True)
+"""
+
+RIGHT_OUTPUTS = (
+    OUTPUT_HEAD
+    + """
+@worker.handler("a", value=orders, output=invoices)
+def invoice(order: Order) -> Invoice:
+    return Invoice(order.total)
+
+assert_type(invoice(Order(5.0)), Invoice)
+
+@worker.handler("b", value=orders, output=invoices, errors={OutputError: OnError.REJECT})
+async def later(order: Order, record: ShareRecord[bytes, Order]) -> Invoice | None:
+    return Invoice(order.total) if order.total else None
+
+@worker.handler("c", value=orders, output=invoices)
+def several(order: Order) -> list[Invoice]:
+    return [Invoice(order.total), Reminder(order.total)]
+
+@worker.handler("d", value=orders, output=invoices)
+def yields(order: Order) -> Iterator[Invoice]:
+    yield invoice(order)
+
+@worker.handler("e", value=orders, output=invoices)
+async def yields_later(order: Order) -> AsyncIterator[Invoice | ProducerRecord[bytes, Invoice]]:
+    yield Reminder(order.total)
+    yield ProducerRecord(Invoice(order.total), key=b"k")
+
+@worker.handler("f", value=orders, output=invoices)
+def deleted(order: Order) -> ProducerRecord[bytes, Invoice | None]:
+    return ProducerRecord(None) if order.total < 0 else ProducerRecord(Invoice(order.total), headers=[("a", b"1")])
+
+@worker.handler("g", value=orders, output=named)
+def with_key(order: Order) -> ProducerRecord[str, Invoice] | tuple[ProducerRecord[str | None, Reminder], ...]:
+    made = ProducerRecord(Reminder(5.0))
+    return (made, ProducerRecord(Reminder(6.0), key=None)) if order.total else ProducerRecord(Invoice(5.0), key="ann")
+
+@worker.handler("h", output="invoices")
+def raw(value: bytes) -> bytes:
+    return value
+
+@worker.handler("i", output="invoices")
+def raw_record(value: bytes) -> Generator[ProducerRecord[bytes, bytes], None, None]:
+    yield ProducerRecord(value, key=value, timestamp=5)
+
+@worker.handler("j", value=orders, output=[invoices, "audit", Output("more", key=serdes.string)])
+def routed(order: Order) -> list[ProducerRecord[bytes, Invoice] | ProducerRecord[bytes, bytes]]:
+    return [ProducerRecord(Invoice(5.0), topic="invoices"), ProducerRecord(b"5", topic="audit")]
+
+@worker.handler("k", value=orders, output=invoices)
+def nothing(order: Order) -> None: ...
+
+@worker.batch_handler("l", value=orders, output=invoices)
+def store(batch: Batch[Order]) -> None:
+    for index, order in enumerate(batch):
+        batch.output(index, Invoice(order.total), ProducerRecord(Invoice(5.0), key=None))
+
+@worker.handler("m", value=orders)
+def ignored(order: Order) -> dict[str, int]:
+    return {}
+
+assert_type(ignored(Order(5.0)), dict[str, int])
+assert_type(with_key(Order(5.0)), ProducerRecord[str, Invoice] | tuple[ProducerRecord[str | None, Reminder], ...])
+""",
+)
+"""Programs with outputs that mypy accepts."""
+
+_OF_ORDER = "@worker.handler('a', value=orders, output=invoices)\n"
+
+WRONG_OUTPUTS = tuple(OUTPUT_HEAD + source for source in (
+    f"{_OF_ORDER}def other(order: Order) -> Order: return order",
+    f"{_OF_ORDER}async def other(order: Order) -> Order: return order",
+    f"{_OF_ORDER}def texts(order: Order) -> list[str]: return []",
+    f"{_OF_ORDER}def yields(order: Order) -> Iterator[Order]: yield order",
+    f"{_OF_ORDER}async def yields(order: Order) -> AsyncIterator[Order]: yield order",
+    f"{_OF_ORDER}def made(order: Order) -> ProducerRecord[bytes, Order]: return ProducerRecord(order)",
+    f"{_OF_ORDER}def key(order: Order) -> ProducerRecord[str, Invoice]: return ProducerRecord(Invoice(5.0), key='a')",
+    f"{_OF_ORDER}def value(payment: Payment) -> Invoice: return Invoice(5.0)",
+    "@worker.handler('a', output='invoices')\ndef text(value: bytes) -> str: return 'a'",
+    "@worker.handler('a', output=named)\ndef key(v: bytes) -> ProducerRecord[bytes, Invoice]: raise ValueError",
+    "@worker.handler('a', output=[invoices, 'audit'])\ndef unrouted(value: bytes) -> Invoice: return Invoice(5.0)",
+    "worker.handler('a', output=5)",
+    "worker.handler('a', outputs='invoices')",
+    "Output('invoices', value=Invoice)",
+    "ProducerRecord(b'a', header=[('a', b'1')])",
+    "ProducerRecord(b'a', headers=[('a', '1')])",
+    "@worker.batch_handler('a', output='invoices')\ndef many(batch: Batch[bytes]) -> list[bytes]: return list(batch)",
+))  # fmt: skip
+"""Programs with outputs that mypy refuses."""
+
+
+RIGHT_PROGRAMS: Mapping[str, Sequence[str]] = {
+    "handlers": (RIGHT,),
+    "inject": RIGHT_DEPENDENCIES,
+    "outputs": RIGHT_OUTPUTS,
+}
 """Programs that mypy accepts, by what they show."""
 
 WRONG_PROGRAMS: Mapping[str, Mapping[str, str]] = {
     "handlers": dict.fromkeys(WRONG, "error:"),
     "inject": WRONG_DEPENDENCIES,
+    "outputs": dict.fromkeys(WRONG_OUTPUTS, "error:"),
 }
 """Programs that mypy refuses, by what they show, with an expression that finds the error."""
 

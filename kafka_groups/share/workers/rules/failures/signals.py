@@ -78,9 +78,12 @@ class ParseError(Exception):
 
 
 class OutputError(KafkaGroupsError):
-    """An output of a handler cannot be written: brokers refuse it for good, for example because it is too large.
+    """A result of a handler cannot be written to its output, so its record has failed.
 
-    The record has failed, and is not retried. Rules in `errors` apply, and `exhausted` otherwise.
+    The serde of the output or the brokers refuse it, it is for a topic that is not an output of the handler, or it is
+    too much: more than 10,000 records or 16 MB for one record. In `errors`, a rule for this class may say what happens.
+    Without one, the rule for records that are given up decides at once (`exhausted`), as the handler would return the
+    same again.
     """
 
 

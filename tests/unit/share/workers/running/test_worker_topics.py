@@ -57,6 +57,19 @@ def test_missing_topics_have_as_many_partitions_as_the_first_topic_of_the_handle
     simulate(program, partitions=3)
 
 
+def test_outputs_are_created_like_topics_for_dead_letters() -> None:
+    async def program(world: WorkerWorld) -> None:
+        worker = world.worker()
+
+        @worker.handler(TOPIC, output=["invoices", DEAD])
+        async def handle(value: bytes) -> None: ...
+
+        assert await created(world, worker) == ["invoices"]
+        assert await created(world, worker) == []
+
+    simulate(program, partitions=3)
+
+
 def test_topics_that_exist_stay_as_they_are() -> None:
     async def program(world: WorkerWorld) -> None:
         world.cluster.create_topic("r.10s", 7)
