@@ -7,12 +7,14 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from kafka_groups import inject
 from kafka_groups.client.assembly import Environment
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.net.clock import SystemClock
@@ -157,6 +159,43 @@ def test_a_cancellation_of_a_lifespan_itself_is_no_signal() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         made(lifespan).run()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_ends_a_dependency_that_waits_and_leaves_what_was_made_before(
+    number: signal.Signals, *, is_async: bool
+) -> None:
+    events: list[str] = []
+
+    @contextmanager
+    def noted(name: str) -> Iterator[str]:
+        events.append(f"{name} entered")
+        try:
+            yield name
+        finally:
+            events.append(f"{name} left")
+
+    def blocking() -> None:
+        with noted("second"):
+            os.kill(os.getpid(), number)
+            threading.Event().wait(FAR_S)
+
+    async def waiting() -> None:
+        with noted("second"):
+            os.kill(os.getpid(), number)
+            await asyncio.sleep(FAR_S)
+
+    worker = made(partial(noted, "lifespan"))
+    first, second = partial(noted, "first"), waiting if is_async else blocking
+
+    @worker.handler("payments")
+    async def pay(value: bytes, *, one: str = inject(first), two: Any = inject(second)) -> None: ...
+
+    worker.run()
+    made_before = ["first left", "lifespan left"]
+    assert events == ["lifespan entered", "first entered", "second entered", "second left", *made_before]
+    assert not has_handled(worker)
 
 
 # ------------------------------------------------------------------------------------------- embedded
