@@ -121,7 +121,7 @@ class DrivenHandler:
     def __init__(self, spec: HandlerSpec, stage: DriverStage) -> None:
         self.spec = spec
         self._stage = stage
-        rules = handling_rules(HandlerMember(spec, stage.settings.group_id), stage.group)
+        rules = handling_rules(HandlerMember(spec, stage.settings.group_id), stage.group, stage.clock)
         self.handling: RecordHandling[AnyRecord] = RecordHandling(rules, stage.rng, stage.gate)
         self.handling.holdings.early.wall_ahead_ms = stage.clock.wall_ms() - stage.clock.now_ms()
         self._mailbox = Mailbox(stage.loop, _wake_nobody)

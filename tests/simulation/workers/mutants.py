@@ -141,9 +141,9 @@ def the_breaker_never_closes(patch: Patch) -> None:
     """A success does not end an outage."""
     succeeded = Breaker.succeeded
 
-    def stay(self: Breaker) -> bool:
+    def stay(self: Breaker, now_ms: int) -> bool:
         was_open = self.is_open
-        succeeded(self)
+        succeeded(self, now_ms)
         self.is_open = was_open
         return False
 

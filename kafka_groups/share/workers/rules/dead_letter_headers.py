@@ -8,6 +8,7 @@ from attrs import define, field
 from kafka_groups.errors.texts import LONGEST_TEXT
 from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
+from kafka_groups.share.workers.rules.retry_topics.retried_records import origin_of
 from kafka_groups.share.workers.rules.steps import OpenRecord
 from kafka_groups.types import Header, RecordId
 
@@ -30,6 +31,7 @@ FAILED = "failed"
 LAST_DELIVERIES = "on one of its last deliveries"
 """The reason for a copy that is written before the record is processed."""
 
+_ATTEMPTS = "__dlq.errors.attempts"
 _POSSIBLE_DUPLICATE = ("__dlq.errors.possible.duplicate", b"true")
 
 # A copy that is written twice is a nuisance, not a loss, so a bounded memory is enough.
@@ -42,11 +44,15 @@ def record_id(record: AnyRecord) -> RecordId:
 
 
 def dead_letter_headers(record: AnyRecord, group_id: str, reason: str) -> list[Header]:
-    """Return the headers that Kafka's own dead-letter queues add to a record (KIP-1191)."""
+    """Return the headers that Kafka's own dead-letter queues add to a record (KIP-1191).
+
+    A record of a retry topic is named by its place in the first topic, so that it can be sent there again.
+    """
+    origin = origin_of(record)
     values = {
-        "topic": record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
+        "topic": origin.topic,
+        "partition": origin.partition,
+        "offset": origin.offset,
         "group": group_id,
         "delivery.count": record.delivery_count,
         "message": reason,
@@ -60,6 +66,8 @@ def makes_dead_letters(topic: str, group_id: str) -> Callable[[OpenRecord[AnyRec
     def dead_letter(opened: OpenRecord[AnyRecord]) -> RecordToWrite:
         record = opened.record
         headers = [*record.headers, *dead_letter_headers(record, group_id, opened.reason)]
+        if opened.state is not None:
+            headers.append((_ATTEMPTS, str(opened.all_attempts).encode()))
         # A write that failed may have had no answer, and with other deliveries another process may have copied it.
         if opened.failed_writes or record.delivery_count > 1:
             headers.append(_POSSIBLE_DUPLICATE)

@@ -11,7 +11,6 @@ from typing import Generic, TypeVar
 
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.failures.outages import Outage, Waits
-from kafka_groups.share.workers.rules.failures.verdicts import Decision, OnError
 from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
@@ -204,6 +203,7 @@ class RecordHandling(Generic[R]):
         # more.
         if self.outbox.steps:
             return self.outbox.steps.popleft()
+        self.outcomes.keep_or_move(now_ms)
         # From here on, nothing may start. This also catches what became ready since the last call, such as the next
         # record of a key whose holder has just been released.
         if self._is_over(now_ms):
@@ -405,7 +405,7 @@ class RecordHandling(Generic[R]):
     # ---------------------------------------------------------------------------------------- the window
 
     def measure_windows(self, now_ms: int) -> None:
-        """Measure how full the partitions' windows are. Gives up records that fill one, if the handler says so."""
+        """Measure how full the partitions' windows are. A record that fills one is given up, or moves, or stays."""
         # Every record in hand that is not acknowledged holds back its partition, whatever it waits for, including those
         # that run and those for which a write is under way.
         oldest = (*self.holdings.oldest_places(), *self.runs.oldest_places(), *self.writing.places)
@@ -413,16 +413,22 @@ class RecordHandling(Generic[R]):
         for use in self.windows.uses.values():
             # Without `on_blocked`, the record is kept and the worker is not ready: giving up a record that may still
             # succeed is the user's decision.
-            if use.is_held_back(NOT_READY_AT) and self._rules.on_blocked is not None:
-                self._unblock((use.partition, use.oldest), self._rules.on_blocked, now_ms)
+            # In a retry topic it may succeed as well. During an outage nothing moves, and nothing could be done.
+            if use.is_held_back(NOT_READY_AT) and (self._rules.on_blocked is not None or self._moves):
+                self._unblock((use.partition, use.oldest), now_ms)
 
-    def _unblock(self, place: RecordId, on_blocked: OnError, now_ms: int) -> None:
+    @property
+    def _moves(self) -> bool:
+        """True if records may move to retry topics now."""
+        return self._rules.retry is not None and not self.breaker.is_open
+
+    def _unblock(self, place: RecordId, now_ms: int) -> None:
         reason = str(FullWindow(f"it has held back {place[0]} for too long"))
         # Only a record that waits for a retry or a key can be given up. One that runs may be about to succeed. One
         # whose copy is being written would be copied a second time by the decision, so it is given up after the copy is
         # confirmed.
         for opened in self.holdings.remove_waiting(lambda each: each.place == place and not each.is_aside):
-            self.outcomes.decide(opened, Decision(on_blocked, reason), now_ms)
+            self.outcomes.unblock(opened, self._rules.on_blocked, reason, now_ms)
 
     # ---------------------------------------------------------------------------------------- stopping
 

@@ -9,6 +9,7 @@ from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.retry_topics.delay_rules import DelayRules
+from kafka_groups.share.workers.rules.retry_topics.retry_rules import RetryRules
 from kafka_groups.share.workers.rules.steps import OpenRecord
 from kafka_groups.types import RecordId
 
@@ -47,6 +48,7 @@ class HandlingRules(Generic[R]):
         key_of: Returns the key whose order is kept, or None for a record without order. None if no order is kept.
         batch: The limits of a batch handler; None if the handler gets single records.
         on_blocked: What happens to a record that fills the window of its partition; None keeps it.
+        retry: Where long waits are spent; None for the process.
     """
 
     failures: FailureRules
@@ -60,4 +62,10 @@ class HandlingRules(Generic[R]):
     batch: BatchSizes | None = None
     on_blocked: OnError | None = None
     delay: DelayRules[R] | None = None
+    retry: RetryRules[R] | None = None
     queued: int = 0
+
+    @property
+    def held_ms(self) -> int:
+        """The wait of a record that is held."""
+        return round(1000 * self.failures.retries.most) if self.retry is None else self.retry.longest_ms

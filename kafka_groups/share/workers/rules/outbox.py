@@ -71,15 +71,17 @@ class HandlingOutbox(Generic[R]):
         self.unconfirmed = 0
         self.events: deque[HandlingEvent] = deque()
 
-    def settle(self, records: Sequence[R], kind: AcknowledgeType, *, is_run: bool = False) -> None:
+    def settle(
+        self, records: Sequence[R], kind: AcknowledgeType, *, is_run: bool = False, has_moved: bool = False
+    ) -> None:
         """Acknowledge records, if there are any."""
         if records:
             self.unconfirmed += 1
-            self.steps.append(AcknowledgeRecords(records, kind, is_run=is_run))
+            self.steps.append(AcknowledgeRecords(records, kind, is_run=is_run, has_moved=has_moved))
 
-    def end(self, opened: OpenRecord[R], kind: AcknowledgeType, now_ms: int) -> None:
+    def end(self, opened: OpenRecord[R], kind: AcknowledgeType, now_ms: int, *, has_moved: bool = False) -> None:
         """Acknowledge a record, and let the next one of its key go on."""
-        self.settle([opened.record], kind)
+        self.settle([opened.record], kind, has_moved=has_moved)
         self._holdings.leave(opened, now_ms)
 
     def settled(

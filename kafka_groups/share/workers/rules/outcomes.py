@@ -11,6 +11,7 @@ from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.outbox import EventKind, HandlingOutbox
 from kafka_groups.share.workers.rules.record_writes import RecordWrites
+from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopic
 from kafka_groups.share.workers.rules.steps import OpenRecord
 from kafka_groups.types import AcknowledgeType
 
@@ -61,12 +62,12 @@ class AttemptOutcomes(Generic[R]):
         self._writing = writing
         self._outbox = outbox
         self._rng = rng
-        self._is_stopping = False
+        self._is_stopping = self._keeps_long_waits = False
         self.stopped_by: Exception | None = None
 
-    def worked(self) -> None:
+    def worked(self, now_ms: int) -> None:
         """Note a success, which shows that the sink works."""
-        if self._breaker.succeeded():
+        if self._breaker.succeeded(now_ms):
             self._outbox.tell(EventKind.BREAKER_CLOSED)
 
     # ---------------------------------------------------------------------------------------- failures
@@ -109,20 +110,24 @@ class AttemptOutcomes(Generic[R]):
         # The fault is that of another system, or the breaker is open and a rule asks for a wait: the wait grows with
         # the attempts, without those that only searched a batch for its bad record, but none of the retries is used.
         elif not self._uses_retry(opened, again, now_ms):
-            self._wait(opened, again.wait_ms(opened.attempts - opened.halvings, self._rng), now_ms)
+            self._wait(opened, again.wait_ms(opened.all_attempts - opened.halvings, self._rng), now_ms)
         # The record has used its retries: the rule for exhausted records decides.
-        elif opened.retries >= again.backoff.times:
+        elif opened.all_retries >= again.backoff.times:
             self.decide(opened, self._rules.failures.gives_up(error), now_ms)
         # Any other failure uses a retry, and the wait grows with the retries.
         else:
             opened.retries += 1
-            self._wait(opened, again.wait_ms(opened.retries, self._rng), now_ms)
+            self._wait(opened, again.wait_ms(opened.all_retries, self._rng), now_ms)
 
     def _note_failure(self, opened: OpenRecord[R], now_ms: int) -> None:
         # Only the first failure counts. A success of others after it shows that the record fails on its own.
         if opened.failing_since_ms is None:
-            opened.failing_since_ms = now_ms
-            opened.successes_before = self._breaker.successes
+            retry, breaker = self._rules.retry, self._breaker
+            opened.failing_since_ms = now_ms if retry is None else retry.failing_since_ms(opened, now_ms)
+            moved_ms = None if retry is None else retry.moved_here_ms(opened, now_ms)
+            # A record of a retry topic has failed before it came there. Bad records gather in these topics, so without
+            # the successes since then they would open the breaker whenever nothing else runs.
+            opened.successes_before = breaker.successes if moved_ms is None else breaker.successes_before(moved_ms)
 
     def _is_bad(self, opened: OpenRecord[R]) -> bool:
         """Return whether a record failed before and after a success of others: this says nothing about the sink.
@@ -148,12 +153,51 @@ class AttemptOutcomes(Generic[R]):
 
     def _wait(self, opened: OpenRecord[R], wait_ms: int, now_ms: int) -> None:
         opened.due_ms = now_ms + wait_ms
+        topic = self._topic_for(opened, now_ms)
+        self._outbox.tell(EventKind.RETRIED, opened, opened.error, "" if topic is None else topic.topic)
+        # In a retry topic, the record holds back nothing, and its wait costs no delivery.
+        if topic is not None:
+            self._writing.move(opened, topic, now_ms)
+            return
         self._holdings.waiting.add(opened)
-        self._outbox.tell(EventKind.RETRIED, opened, opened.error)
         # A worker that stops has no time for retries. What waits would be released at the end anyway, and another
         # member can try it sooner if it is released now.
         if self._is_stopping:
             self._release_delayed(now_ms)
+
+    def _topic_for(self, opened: OpenRecord[R], now_ms: int) -> RetryTopic | None:
+        """Return the retry topic for a record that waits; None if it waits in the process."""
+        if self._rules.retry is None:
+            return None
+        topic = self._rules.retry.topics.topic_for(opened.due_ms - now_ms)
+        # During an outage, all records fail, and all would move. They are wanted as soon as the sink is back, and one
+        # after the other as probes before.
+        if topic is not None and self._breaker.is_open:
+            self._keeps_long_waits = True
+            return None
+        return topic
+
+    def keep_or_move(self, now_ms: int) -> None:
+        """Keep records that were about to move while the breaker is open. Afterwards, move those with long waits."""
+        if self._rules.retry is None:
+            return
+        if self._breaker.is_open:
+            self._keeps_long_waits |= self._writing.keep()
+        elif self._keeps_long_waits:
+            self._keeps_long_waits = False
+            smallest_ms = self._rules.retry.topics.smallest_ms
+            for opened in self._holdings.waiting.remove(lambda each: each.due_ms - now_ms >= smallest_ms):
+                self._wait(opened, opened.due_ms - now_ms, now_ms)
+
+    def unblock(self, opened: OpenRecord[R], on_blocked: OnError | None, reason: str, now_ms: int) -> None:
+        """Take away a record that waits for its retry, because it fills the window of its partition."""
+        retry = self._rules.retry
+        if on_blocked is not None:
+            self.decide(opened, Decision(on_blocked, reason), now_ms)
+        elif retry is not None:
+            smallest = retry.topics.topics[0]
+            self._outbox.tell(EventKind.RETRIED, opened, opened.error, smallest.topic)
+            self._writing.move(opened, smallest, now_ms)
 
     def order(self, opened: OpenRecord[R], now_ms: int) -> None:
         """Ask for the key of a record again. Without one it ends, as if its value could not be parsed."""
@@ -164,7 +208,7 @@ class AttemptOutcomes(Generic[R]):
         # not run: its key is asked for again first.
         if decision.on_error is OnError.HOLD:
             self._outbox.tell(EventKind.HOLDS, opened, opened.error, decision.reason, decision)
-            opened.due_ms = now_ms + round(1000 * self._rules.failures.retries.most)
+            opened.due_ms = now_ms + self._rules.held_ms
             self._holdings.hold_unordered(opened, now_ms)
         else:
             self.decide(opened, decision, now_ms)
@@ -184,9 +228,10 @@ class AttemptOutcomes(Generic[R]):
         """Do with a record what a rule says."""
         on_error = decision.on_error
         # The record is kept and tried again at the longest wait, until it succeeds or its partition's window is full.
+        # In retry topics, it goes through the largest delay again and again.
         if on_error is OnError.HOLD:
             self._outbox.tell(EventKind.HOLDS, opened, opened.error, decision.reason, decision)
-            self._wait(opened, round(1000 * self._rules.failures.retries.most), now_ms)
+            self._wait(opened, self._rules.held_ms, now_ms)
             return
         self._outbox.tell(EventKind.GAVE_UP, opened, opened.error, decision.reason, decision)
         # Several attempts may end with such an error before the worker has stopped. The first is the cause.

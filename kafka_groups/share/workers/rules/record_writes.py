@@ -22,6 +22,7 @@ from kafka_groups.share.workers.rules.failures.signals import OutputError
 from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.outbox import EventKind, HandlingOutbox
+from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopic
 from kafka_groups.share.workers.rules.steps import OpenRecord, WritePurpose, WriteRecords
 from kafka_groups.types import AcknowledgeType, RecordId
 
@@ -48,17 +49,19 @@ class Consequence:
         acknowledge: How the record in hand is acknowledged when they are confirmed; None: it may run.
         judges_refusals: Whether a refusal for good is a failure of the record in hand, which `errors` and `exhausted`
             of the handler judge. Otherwise the records are kept, and written again later.
+        moves: Whether the record goes on in a retry topic.
     """
 
     acknowledge: AcknowledgeType | None
     judges_refusals: bool = False
+    moves: bool = False
 
 
 CONSEQUENCES: Mapping[WritePurpose, Consequence] = MappingProxyType({
     WritePurpose.DEAD_LETTER: Consequence(AcknowledgeType.REJECT),
     WritePurpose.BEFORE_PROCESSING: Consequence(None),
-    WritePurpose.RETRY: Consequence(AcknowledgeType.ACCEPT),
-    WritePurpose.FORWARD: Consequence(AcknowledgeType.ACCEPT),
+    WritePurpose.RETRY: Consequence(AcknowledgeType.ACCEPT, moves=True),
+    WritePurpose.FORWARD: Consequence(AcknowledgeType.ACCEPT, moves=True),
     WritePurpose.OUTPUT: Consequence(AcknowledgeType.ACCEPT, judges_refusals=True),
 })  # fmt: skip
 
@@ -187,6 +190,23 @@ class RecordWrites(Generic[R]):
             self._outputs.add(records)
         self._holdings.writes.add(opened)
 
+    def move(self, opened: OpenRecord[R], topic: RetryTopic, now_ms: int) -> None:
+        """Move a record to a retry topic. Its `due_ms` is the time of its next attempt."""
+        assert self._rules.retry is not None  # noqa: S101 - without them, no record moves
+        opened.retry_ms = opened.due_ms
+        self.write(opened, WritePurpose.RETRY, [self._rules.retry.moved(opened, topic, opened.retry_ms)], now_ms)
+
+    def keep(self) -> bool:
+        """Keep the records that were about to move, as those that wait for their retry. Returns whether there are any.
+
+        Writes that are under way go on.
+        """
+        kept = self._holdings.writes.remove(lambda opened: opened.purpose is WritePurpose.RETRY)
+        for opened in kept:
+            opened.purpose, opened.to_write, opened.due_ms = None, (), opened.retry_ms
+            self._holdings.waiting.add(opened)
+        return bool(kept)
+
     def write_dead_letter(self, opened: OpenRecord[R], reason: str, now_ms: int) -> None:
         """Reject a record once its dead letter is confirmed."""
         # There are two cases without a copy. One was written before the record was processed. Or the worker has no
@@ -276,14 +296,14 @@ class RecordWrites(Generic[R]):
         if purpose.is_dead_letter:
             opened.is_copied = True
             self._copied.add([opened.place])
-        acknowledge = CONSEQUENCES[purpose].acknowledge
+        follows = CONSEQUENCES[purpose]
         # A record that waits for its key or its earlier handler goes on waiting, now with a copy.
         if opened.is_aside:
             opened.is_aside = False
-        elif acknowledge is None:
+        elif follows.acknowledge is None:
             self._holdings.admit([opened], now_ms)
         else:
-            self._outbox.end(opened, acknowledge, now_ms)
+            self._outbox.end(opened, follows.acknowledge, now_ms, has_moved=follows.moves)
 
     def _again(self, opened: OpenRecord[R], error: Exception, now_ms: int) -> None:
         # Until its records are written, the record in hand neither runs nor ends. It stays locked, and the handler is

@@ -122,7 +122,7 @@ class RunningRecords(Generic[R]):
         # without creating a state for each. The records of a batch may be of several deliveries, so only those of other
         # runs are ranges.
         if not failures and run.opened is None and not run.lost and not outputs:
-            self._outcomes.worked()
+            self._outcomes.worked(now_ms)
             self._outbox.settle(run.records, AcknowledgeType.ACCEPT, is_run=not run.is_batch)
             return
         self._sort_out(run, errors, outputs, now_ms)
@@ -134,7 +134,7 @@ class RunningRecords(Generic[R]):
             error = errors.get(index)
             # A success says that the sink works, whether or not its record still has its lock.
             if error is None:
-                self._outcomes.worked()
+                self._outcomes.worked(now_ms)
             records = outputs.get(index, ())
             # Outputs of a record whose lock is lost are not written, so another attempt has to make them.
             if self._was_lost(run, each, now_ms, has_succeeded=error is None and not records):

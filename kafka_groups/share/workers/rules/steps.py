@@ -59,10 +59,11 @@ class OpenRecord(Generic[R]):
         record: The record.
         place: Its partition and offset.
         delivery_count: The number of its deliveries, this one included.
-        attempts: Attempts that have ended.
+        attempts: Attempts that have ended since it was delivered.
         halvings: Those of them that were calls with a batch, which was then halved.
         retries: Those of them that used a retry.
-        due_ms: When to try it again.
+        due_ms: When to try it again, or to write records for it.
+        retry_ms: When to try it again, while it moves to a retry topic.
         failing_since_ms: When its first attempt failed; None before.
         successes_before: The successes of its handler until then.
         error: The error of its last attempt, or None.
@@ -87,6 +88,7 @@ class OpenRecord(Generic[R]):
     halvings: int = 0
     retries: int = 0
     due_ms: int = 0
+    retry_ms: int = 0
     failing_since_ms: int | None = None
     successes_before: int = 0
     error: Exception | None = None
@@ -106,6 +108,16 @@ class OpenRecord(Generic[R]):
         It counts deaths in earlier topics, too, where the record had deliveries of their own.
         """
         return self.delivery_count + (0 if self.state is None else self.state.deaths)
+
+    @property
+    def all_attempts(self) -> int:
+        """Attempts that have ended, in all topics."""
+        return self.attempts + (0 if self.state is None else self.state.attempts)
+
+    @property
+    def all_retries(self) -> int:
+        """Those of them that used a retry."""
+        return self.retries + (0 if self.state is None else self.state.retries)
 
 
 @define(eq=False)
@@ -201,11 +213,13 @@ class AcknowledgeRecords(Generic[R]):
         kind: ACCEPT, RELEASE or REJECT.
         is_run: Whether all records are of one delivery, in the order of their offsets. Others may be of several
             partitions, and in any order.
+        has_moved: Whether they are accepted because they are in a retry topic now.
     """
 
     records: Sequence[R]
     kind: AcknowledgeType
     is_run: bool = field(default=False, kw_only=True)
+    has_moved: bool = field(default=False, kw_only=True)
 
 
 WorkerStep = InvokeHandler[R] | WriteRecords[R] | AcknowledgeRecords[R]

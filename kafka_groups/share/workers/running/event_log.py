@@ -124,10 +124,17 @@ class HandlerLog:
         elif event.kind is EventKind.STOPS:
             _LOG.error("Handler %s: the worker stops because of %s: %s", self._spec.name, place, event.text)
         elif event.kind is EventKind.RETRIED:
-            message = "%s failed and is tried again: %s"
-            self.warn("retries", message, place, _last(event), error=event.error)
+            self._retried(event, place)
         else:
             self._decided(event, place)
+
+    def _retried(self, event: HandlingEvent, place: str) -> None:
+        if event.text:
+            message = "%s failed and waits in %s: %s"
+            self.warn("retries", message, place, event.text, _last(event), kind="moved", error=event.error)
+        else:
+            message = "%s failed and is tried again: %s"
+            self.warn("retries", message, place, _last(event), error=event.error)
 
     def _check_wait(self, after_s: float, place: str) -> None:
         """Warn once of a wait that is too long."""

@@ -58,7 +58,7 @@ async def _checked(settings: RuntimeSettings, spec: HandlerSpec, begins: Sequenc
     consumer = worker_consumer(settings, settings.group_id)
     try:
         group = await preflight(consumer, settings.group_id, spec, has_start=settings.start is not None)
-        handling_rules(HandlerMember(spec, settings.group_id), group)
+        handling_rules(HandlerMember(spec, settings.group_id), group, connection_of(settings)[1].clock)
     except KafkaGroupsError as error:
         text = str(error).removeprefix(f"handler {spec.name}: ")
         return HandlerCheck(spec.name, spec.topics, list(dict.fromkeys([*begins, text])))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
+from kafka_groups.net.clock import Clock
 from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.handlers import HandlerSpec
@@ -14,6 +15,7 @@ from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.retry_topics.delay_rules import DelayRules, forward_from
 from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopic
 from kafka_groups.share.workers.rules.retry_topics.retried_records import retried_record, retry_state_of
+from kafka_groups.share.workers.rules.retry_topics.retry_rules import RetryRules, retry_rules
 from kafka_groups.share.workers.rules.retry_topics.retry_headers import RetryState
 from kafka_groups.share.workers.rules.retry_topics.written_again import forwarded_record, untried_state
 from kafka_groups.share.workers.running.preflight import AnyConsumer, HandlerGroup, preflight

@@ -180,8 +180,8 @@ class HandlerReport:
     def _warn_of_window(self, use: WindowUse) -> None:
         self._log.warn(
             "window",
-            "offset %d holds back %s: %.0f %% of its window of %s is used. Use shorter waits (retries, on_blocked) or"
-            " more partitions before it stops",
+            "offset %d holds back %s: %.0f %% of its window of %s is used. Use shorter waits, retry_topics, on_blocked"
+            " or more partitions before it stops",
             use.oldest,
             use.partition,
             100 * use.used,

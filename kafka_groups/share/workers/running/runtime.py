@@ -11,6 +11,7 @@ from kafka_groups.client.assembly import Environment
 from kafka_groups.config.clients.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.errors import ConfigurationError, GroupMaxSizeReachedError
 from kafka_groups.errors.log_tracebacks import cut_tracebacks
+from kafka_groups.net.clock import Clock
 from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.share.aio import AsyncKafkaShareConsumer, hooks_of
 from kafka_groups.share.delivery.records import AnyRecord
@@ -18,6 +19,7 @@ from kafka_groups.share.workers.group_queries import UNANSWERED
 from kafka_groups.share.workers.group_start import set_group_start
 from kafka_groups.share.workers.handlers import HandlerSpec, record_key
 from kafka_groups.share.workers.health import HAS_STOPPED, Health, stopped_health
+from kafka_groups.share.workers.options.retry_option import longest_wait_s
 from kafka_groups.share.workers.rules.dead_letter_headers import makes_dead_letters, record_id
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
@@ -54,8 +56,13 @@ WorkerConsumer = AsyncKafkaShareConsumer[bytes, bytes]
 _MOST_QUEUED = 1
 
 
-def handling_rules(member: HandlerMember, group: HandlerGroup) -> HandlingRules[AnyRecord]:
+def handling_rules(member: HandlerMember, group: HandlerGroup, clock: Clock) -> HandlingRules[AnyRecord]:
     """Return the rules of a member of a handler in its group.
+
+    Args:
+        member: The member.
+        group: The facts about the group.
+        clock: Says how far the time since the epoch is ahead of the time that the rules get.
 
     Raises:
         ConfigurationError: A rule needs a topic for dead letters, and there is none.
@@ -77,6 +84,7 @@ def handling_rules(member: HandlerMember, group: HandlerGroup) -> HandlingRules[
             exhausted=spec.exhausted or (OnError.DEAD_LETTER if has_dead_letters else OnError.HOLD),
             errors=spec.errors,
             outages=spec.outages,
+            longest_wait_s=longest_wait_s(spec.retry_topics),
         ),
         policy=policy,
         delay=member.delay_rules(policy),
@@ -88,6 +96,7 @@ def handling_rules(member: HandlerMember, group: HandlerGroup) -> HandlingRules[
         key_of=record_key if spec.order_by == "key" else spec.order_by,
         batch=spec.batch,
         on_blocked=spec.on_blocked,
+        retry=member.retry_rules(clock),
         # Tasks begin at once and need no queue, and a batch that waits in one could not grow any more.
         queued=0 if spec.is_async or spec.batch is not None else min(spec.concurrency, _MOST_QUEUED),
     )
@@ -202,7 +211,7 @@ class WorkerRuntime:
         try:
             with hooks_of(consumer).group.logging_warnings():  # without them a start without brokers is silent
                 group = await member_preflight(consumer, member, has_start=settings.start is not None)
-            rules = handling_rules(member, group)
+            rules = handling_rules(member, group, self._clock)
         except BaseException:
             # The consumer is not in `_running` yet, so nobody else would close it. Cancellations are included, as in
             # `start`.

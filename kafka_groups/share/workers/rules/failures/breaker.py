@@ -20,17 +20,20 @@ class Breaker:
         outage: The waits between probes.
         successes: The number of runs with a success, as a clock of what happened between two failures.
         is_open: True after three failures in a row of different records, until a success.
+        succeeded_ms: The time of the last success; None before.
     """
 
     outage: Outage
     is_open: bool = False
     successes: int = 0
+    succeeded_ms: int | None = None
     _failed: set[RecordId] = field(factory=set)
 
-    def succeeded(self) -> bool:
+    def succeeded(self, now_ms: int) -> bool:
         """Note a success. Returns whether that closed the breaker."""
         was_open, self.is_open = self.is_open, False
         self.successes += 1
+        self.succeeded_ms = now_ms
         if self._failed:
             self._failed.clear()
             self.outage.succeeded()
@@ -56,6 +59,10 @@ class Breaker:
         """Note a probe that says nothing about the sink: the handler decided about its record. The next one waits."""
         if self.is_open:
             self.outage.failed(now_ms)
+
+    def successes_before(self, at_ms: int) -> int:
+        """Return a number of successes that is less than those so far if one was later than a time."""
+        return self.successes - int(self.succeeded_ms is not None and self.succeeded_ms > at_ms)
 
     def may_probe(self, now_ms: int) -> bool:
         """Return whether it is time for the next probe."""

@@ -5,16 +5,18 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from kafka_groups.records.confirmed.writes import RecordToWrite
+from kafka_groups.share.workers.options.retry_option import longest_wait_s
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
 from kafka_groups.share.workers.rules.outbox import EventKind
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopics
 from kafka_groups.share.workers.rules.runs import NO_OUTPUTS, Outputs
 from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, FailedRecord, InvokeHandler, WriteRecords
 from kafka_groups.types import AcknowledgeType
-from tests.unit.share.workers.rules.jobs import PARTITIONS, Job, dead_letter, record_id
+from tests.unit.share.workers.rules.jobs import PARTITIONS, Job, dead_letter, record_id, retry_rules_of_jobs
 
 __all__ = ["OUTPUTS", "Bench", "outage", "poison"]
 
@@ -64,11 +66,18 @@ class Bench:
         batch: BatchSizes | None = None,
         on_blocked: OnError | None = None,
         queued: int = 0,
+        retry_topics: RetryTopics | None = None,
     ) -> None:
         self.unknown: set[str | None] = set()
         retries = Backoff(first=1, most=4, times=times, jitter=0)
         rules: HandlingRules[Job] = HandlingRules(
-            failures=FailureRules(retries=retries, exhausted=exhausted, errors=errors, outages=(ConnectionError,)),
+            failures=FailureRules(
+                retries=retries,
+                exhausted=exhausted,
+                errors=errors,
+                outages=(ConnectionError,),
+                longest_wait_s=longest_wait_s(retry_topics),
+            ),
             policy=DeliveryPolicy(limit),
             concurrency=concurrency,
             buffer=buffer,
@@ -79,6 +88,7 @@ class Bench:
             batch=batch,
             on_blocked=on_blocked,
             queued=queued,
+            retry=None if retry_topics is None else retry_rules_of_jobs(retry_topics),
         )
         self.handling: RecordHandling[Job] = RecordHandling(rules, random.Random(7))
         self.now_ms = 0

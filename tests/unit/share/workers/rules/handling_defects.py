@@ -97,7 +97,7 @@ def one_record_opens_the_breaker(patch: Patch) -> None:
 
 def successes_leave_the_breaker_open(patch: Patch) -> None:
     """Nothing closes the breaker."""
-    patch.setattr(Breaker, "succeeded", lambda self: False)
+    patch.setattr(Breaker, "succeeded", lambda self, now_ms: False)
 
 
 def empty_runs_are_successes(patch: Patch) -> None:
@@ -106,7 +106,7 @@ def empty_runs_are_successes(patch: Patch) -> None:
 
     def ran_well(self: Runs, run: InvokeHandler[Any], failures: Any, now_ms: int, **more: Any) -> None:
         if not run.records:
-            self._outcomes.worked()
+            self._outcomes.worked(now_ms)
         ran(self, run, failures, now_ms, **more)
 
     patch.setattr(RunningRecords, "ran", ran_well)
@@ -120,9 +120,9 @@ def successes_count_before_failures(patch: Patch) -> None:
         self: Runs, run: InvokeHandler[Any], errors: Mapping[int, Exception], outputs: Outputs, now_ms: int
     ) -> None:
         if len(errors) < len(run.records):
-            self._outcomes.worked()
+            self._outcomes.worked(now_ms)
         with Patch.context() as inner:
-            inner.setattr(self._outcomes, "worked", lambda: None)
+            inner.setattr(self._outcomes, "worked", lambda now_ms: None)
             sort_out(self, run, errors, outputs, now_ms)
 
     patch.setattr(RunningRecords, "_sort_out", count_first)

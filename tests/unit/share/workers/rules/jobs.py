@@ -11,11 +11,16 @@ from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
+from kafka_groups.share.workers.rules.origins import RecordOrigin
+from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopics
+from kafka_groups.share.workers.rules.retry_topics.retry_headers import RetryState
+from kafka_groups.share.workers.rules.retry_topics.retry_rules import RetryRules
 from kafka_groups.share.workers.rules.steps import OpenRecord
 from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
 
 __all__ = [
     "DEAD",
+    "EPOCH_MS",
     "PARTITIONS",
     "HandlerPlan",
     "Harmless",
@@ -26,9 +31,12 @@ __all__ = [
     "dead_letter",
     "failure_rules",
     "record_id",
+    "retry_rules_of_jobs",
 ]
 
 DEAD = "orders.dead"
+EPOCH_MS = 1_700_000_000_000
+"""The time since the epoch at the time 0 of the rules."""
 TOPIC = uuid.UUID(int=29)
 PARTITIONS = (TopicIdPartition(TOPIC, 0, "orders"), TopicIdPartition(TOPIC, 1, "orders"))
 
@@ -80,6 +88,8 @@ class Job:
         is_lost: Whether the rules know that.
         is_done_already: Whether an earlier delivery has succeeded in this process, so that nothing may run it.
         may_be_released: Whether the driver asked for its release.
+        state: What its headers say, if it comes from a retry topic.
+        moved_ms: When it was written to its retry topic, since the epoch.
     """
 
     place: RecordId
@@ -93,6 +103,8 @@ class Job:
     is_lost: bool = False
     is_done_already: bool = False
     may_be_released: bool = False
+    state: RetryState | None = None
+    moved_ms: int | None = None
 
     def __repr__(self) -> str:
         return f"<{self.place[0].partition}@{self.place[1]} #{self.count}>"
@@ -101,6 +113,27 @@ class Job:
     def is_in_hand(self) -> bool:
         """True from its arrival until it is acknowledged or lost."""
         return self.settled is None and not self.is_lost
+
+
+def origin_of(job: Job) -> RecordOrigin:
+    """Return the place of the first record."""
+    if job.state is not None:
+        return job.state.origin
+    (partition, offset) = job.place
+    return RecordOrigin(partition.topic or "", partition.partition, offset)
+
+
+def retry_rules_of_jobs(topics: RetryTopics) -> RetryRules[Job]:
+    """Return the way of jobs into retry topics."""
+    return RetryRules(
+        topics=topics,
+        group="shop",
+        handler="invoice",
+        origin_of=origin_of,
+        copy_of=lambda job, topic, headers: RecordToWrite(topic, None, None, (("own", b"1"), *headers)),
+        timestamp_of=lambda job: job.moved_ms,
+        wall_ms=lambda now_ms: now_ms + EPOCH_MS,
+    )
 
 
 def record_id(job: Job) -> RecordId:
