@@ -31,7 +31,7 @@ class WorkerObserver(Protocol):
         """Count records that the brokers confirmed.
 
         Args:
-            outcome: `accepted`, `rejected` or `released`.
+            outcome: `accepted`, `rejected`, `released`, or `moved` to a retry topic.
             count: How many.
         """
 

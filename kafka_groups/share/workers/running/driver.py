@@ -263,7 +263,7 @@ class HandlerDriver:
             self._hooks.end_poll()
 
     def _settled(self, sent: SentRecords, refused: Sequence[RecordId], error: Exception | None) -> None:
-        self._report.settled(sent.step.kind, sent.count - len(refused))
+        self._report.settled(sent.step.kind, sent.count - len(refused), has_moved=sent.step.has_moved)
         if error is not None:
             self._report.refused(len(refused), error)
         self._handling.outbox.settled(sent.step, refused_places=refused)

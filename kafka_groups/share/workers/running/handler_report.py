@@ -30,6 +30,7 @@ _OUTCOMES = {
     AcknowledgeType.REJECT: "rejected",
     AcknowledgeType.RELEASE: "released",
 }
+_MOVED = "moved"
 _STARTING = (ConsumerState.UNSUBSCRIBED, ConsumerState.JOINING)
 
 
@@ -81,10 +82,10 @@ class HandlerReport:
             wait_s = max(0.0, (wall_ms - first[0].timestamp) / 1000 - result.busy_s)
             self._observer.waited([wait_s] * len(first))
 
-    def settled(self, kind: AcknowledgeType, count: int) -> None:
-        """Count records that the brokers confirmed."""
+    def settled(self, kind: AcknowledgeType, count: int, *, has_moved: bool = False) -> None:
+        """Count records that the brokers confirmed. Those that have moved to a retry topic are not done yet."""
         if count:
-            self._observer.settled(_OUTCOMES[kind], count)
+            self._observer.settled(_MOVED if has_moved else _OUTCOMES[kind], count)
         if self._is_stopping and kind is AcknowledgeType.RELEASE:
             self._released += count
 

@@ -137,7 +137,7 @@ def _acknowledged(step: AnySettle) -> SentRecords:
     ranges = tuple(_ranges(step.records, is_run=step.is_run))
     for delivery, first, last in ranges:
         delivery.mark_open(first, last, step.kind)
-    return SentRecords(AcknowledgeRecords((), step.kind), ranges, len(step.records))
+    return SentRecords(AcknowledgeRecords((), step.kind, has_moved=step.has_moved), ranges, len(step.records))
 
 
 def _ranges(records: Sequence[AnyRecord], *, is_run: bool) -> Iterator[tuple[Delivery, int, int]]:
