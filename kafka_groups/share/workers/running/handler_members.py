@@ -15,8 +15,8 @@ from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.retry_topics.delay_rules import DelayRules, forward_from
 from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopic
 from kafka_groups.share.workers.rules.retry_topics.retried_records import retried_record, retry_state_of
-from kafka_groups.share.workers.rules.retry_topics.retry_rules import RetryRules, retry_rules
 from kafka_groups.share.workers.rules.retry_topics.retry_headers import RetryState
+from kafka_groups.share.workers.rules.retry_topics.retry_rules import RetryRules, retry_rules
 from kafka_groups.share.workers.rules.retry_topics.written_again import forwarded_record, untried_state
 from kafka_groups.share.workers.running.preflight import AnyConsumer, HandlerGroup, preflight
 from kafka_groups.share.workers.start_option import EARLIEST, GroupStart
@@ -83,6 +83,11 @@ class HandlerMember:
             write_again=self._write_again,
             forward_from=forward_from(policy),
         )
+
+    def retry_rules(self, clock: Clock) -> RetryRules[AnyRecord] | None:
+        """Return the way of its records into retry topics; None if the handler has none."""
+        topics = self.handler.retry_topics
+        return None if topics is None else retry_rules(topics, self.worker_group, self.handler.name, clock)
 
     def _write_again(
         self, record: AnyRecord, state: RetryState | None, deaths: int, topic: RetryTopic

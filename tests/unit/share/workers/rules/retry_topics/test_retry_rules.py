@@ -61,7 +61,7 @@ def test_counts_go_on_from_topic_to_topic() -> None:
     state = evolve(read_headers(first.headers, "g", "handle"), deaths=1, is_possible_duplicate=True)
     record = plain()
     retried = RetriedRecord(copied_record(record).raw, delivery_of(record), state)
-    again = failed(retried, attempts=3, retries=2, failing_since_ms=9_000, state=state)
+    again = failed(retried, attempts=3, retries=2, failing_since_ms=9_000, state=state, deaths=1)
     second = read_headers(rules().moved(again, TOPICS.topics[1], 80_000).headers, "g", "handle")
     assert (second.attempts, second.retries, second.deaths) == (5, 3, 1)
     assert (second.origin, second.first_failure_ms) == (state.origin, state.first_failure_ms)
