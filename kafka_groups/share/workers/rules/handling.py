@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
-from kafka_groups.share.workers.rules.failures.outages import Outage, Waits
 from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
@@ -33,9 +32,6 @@ R = TypeVar("R")
 
 _SHARE_OF_WINDOWS = 4
 """The buffer takes this part of the partitions' windows, which hold running and unconfirmed records, too."""
-# Probes keep their records acquired and cost no delivery, so they may be frequent. This is the most that a handler
-# loses after its sink is back.
-_LONGEST_PROBE_WAIT_MS = 30_000
 _FOR_CONFIRMATIONS_MS = 1_000
 """Writes under way have this much more than the records that run. Most are confirmed at once, also if a rule stops the
 worker and leaves no time."""
@@ -52,6 +48,7 @@ class RecordHandling(Generic[R]):
         gate: What the handlers of the process share; without one, the handler is alone.
         slots: The slots that the topics of one handler share; without one, these topics are its only ones.
         is_retry: Whether the records come from a retry topic of the handler.
+        breaker: The breaker that the topics of one handler share, as they have one sink; None for one of its own.
 
     Attributes:
         breaker: Whether the sink is considered down.
@@ -76,9 +73,10 @@ class RecordHandling(Generic[R]):
         slots: SharedSlots | None = None,
         *,
         is_retry: bool = False,
+        breaker: Breaker | None = None,
     ) -> None:
         self._rules = rules
-        self.breaker = Breaker(Outage(Waits.of_tries_in_hand(_LONGEST_PROBE_WAIT_MS), rng))
+        self.breaker = breaker or Breaker.of_handler(rng)
         self.windows = RecordWindows(rules.record_locks)
         self.pace = HandlerPace()
         self.holdings: Holdings[R] = Holdings(rules)
@@ -278,7 +276,7 @@ class RecordHandling(Generic[R]):
         # not have the turn runs its other records until then, so that it is drained, too.
         self._choice.yields = self._choice.is_draining and self._needs_process and not self.gate.has_turn(self)
         # Only an open breaker asks, and each start of a run would look at all others.
-        probes = self.breaker.is_open and any(run.is_probe for run in self.runs.under_way)
+        probes = self.breaker.is_open and self.slots.is_probing
         run = self._choice.next_run(len(self.runs.under_way), now_ms, is_quiet=is_quiet, probes=probes)
         if run is not None:
             self.runs.under_way[run] = now_ms
@@ -293,6 +291,11 @@ class RecordHandling(Generic[R]):
     def running(self) -> int:
         """The number of runs under way."""
         return len(self.runs.under_way)
+
+    @property
+    def is_probing(self) -> bool:
+        """True while a probe runs."""
+        return any(run.is_probe for run in self.runs.under_way)
 
     def runnable(self, now_ms: int) -> int:
         """Return how many runs could start if there were slots, at least about; 0 if something else is in the way."""

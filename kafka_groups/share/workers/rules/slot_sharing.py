@@ -21,6 +21,11 @@ class SlotUser(Protocol):
         """The number of its runs under way."""
         ...
 
+    @property
+    def is_probing(self) -> bool:
+        """True while a probe runs, as the breaker is open."""
+        ...
+
     def runnable(self, now_ms: int) -> int:
         """Return how many runs it could start if there were slots; 0 if something else keeps it from running."""
         ...
@@ -125,6 +130,11 @@ class SharedSlots:
 
     def _has_runnable_main(self, now_ms: int) -> bool:
         return any(each.user.runnable(now_ms) for each in self._entries if not each.is_retry)
+
+    @property
+    def is_probing(self) -> bool:
+        """True while a probe of any user runs. All have one sink, so one probe tells about it."""
+        return any(each.user.is_probing for each in self._entries)
 
     def started(self, user: SlotUser) -> None:
         """Note that a user has started a run."""

@@ -389,7 +389,7 @@ class HandlerCalls:
         return self._attempt(run, index, [run.records[index]])
 
     def _attempt(self, run: InvokeHandler[AnyRecord], index: int, records: Sequence[AnyRecord]) -> Attempt:
-        before = run.opened[index].attempts if run.opened is not None else 0
+        before = run.opened[index].all_attempts if run.opened is not None else 0
         context = self._context
         return Attempt(self._spec.name, context.group, context.client_id, records, before + 1, run.is_batch, run)
 

@@ -260,4 +260,4 @@ def _first_attempts(run: InvokeHandler[AnyRecord]) -> Sequence[AnyRecord]:
     tried = len(run.records) - run.unstarted
     if run.opened is None:
         return run.records[:tried]
-    return [opened.record for opened in run.opened[:tried] if not opened.attempts]
+    return [opened.record for opened in run.opened[:tried] if not opened.all_attempts]

@@ -21,6 +21,7 @@ from kafka_groups.share.workers.handlers import HandlerSpec, record_key
 from kafka_groups.share.workers.health import HAS_STOPPED, Health, stopped_health
 from kafka_groups.share.workers.options.retry_option import longest_wait_s
 from kafka_groups.share.workers.rules.dead_letter_headers import makes_dead_letters, record_id
+from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import HandlingRules
@@ -191,8 +192,9 @@ class WorkerRuntime:
         try:
             for spec in self._specs:
                 slots, shared = self._slots(spec), SharedSlots(spec.concurrency)
+                breaker = Breaker.of_handler(self._rng)
                 for member in members_of(spec, self._settings.group_id):
-                    self._running.append(await self._prepared(member, slots, shared))
+                    self._running.append(await self._prepared(member, slots, shared, breaker))
             if self._settings.sets_start:
                 for start in group_starts(self._settings.start, self._specs, self._settings.group_id):
                     await set_group_start(start, *connection_of(self._settings))
@@ -205,7 +207,9 @@ class WorkerRuntime:
         for running in self._running:
             running.task = loop.create_task(self._run(running), name=f"worker-{running.name}")
 
-    async def _prepared(self, member: HandlerMember, slots: HandlerSlots, shared: SharedSlots) -> _Running:
+    async def _prepared(
+        self, member: HandlerMember, slots: HandlerSlots, shared: SharedSlots, breaker: Breaker
+    ) -> _Running:
         settings, spec = self._settings, member.spec
         consumer = worker_consumer(settings, member.group_id)
         try:
@@ -223,7 +227,7 @@ class WorkerRuntime:
         parts = DriverParts(
             spec=spec,
             consumer=consumer,
-            handling=RecordHandling(rules, self._rng, self._gate, shared, is_retry=member.is_retry),
+            handling=RecordHandling(rules, self._rng, self._gate, shared, is_retry=member.is_retry, breaker=breaker),
             clock=self._clock,
             writing=self._writing(spec),
             report=report,
@@ -279,7 +283,7 @@ class WorkerRuntime:
         """Wait, and prepare a member once more. Returns False if the worker stops."""
         while await self._full_group.wait():
             try:
-                made = await self._prepared(running.member, running.slots, running.shared)
+                made = await self._prepared(running.member, running.slots, running.shared, running.handling.breaker)
             except UNANSWERED as error:
                 _LOG.debug("Handler %s: cannot look at its retry group now: %s", running.name, error)
                 continue

@@ -1,8 +1,11 @@
 """The breaker of a handler: after failures of different records in a row it tries one record at a time."""
 
+import random
+from typing import Self
+
 from attrs import define, field
 
-from kafka_groups.share.workers.rules.failures.outages import Outage
+from kafka_groups.share.workers.rules.failures.outages import Outage, Waits
 from kafka_groups.types import RecordId
 
 __all__ = ["Breaker"]
@@ -10,6 +13,11 @@ __all__ = ["Breaker"]
 # Two failures may be two bad records by chance. More than three would use up more retries before an outage is noticed.
 OPENS_AT = 3
 """Failures in a row, of different records, after which the sink is considered down."""
+
+
+# Probes keep their records acquired and cost no delivery, so they may be frequent. This is the most that a handler
+# loses after its sink is back.
+_LONGEST_PROBE_WAIT_MS = 30_000
 
 
 @define
@@ -28,6 +36,11 @@ class Breaker:
     successes: int = 0
     succeeded_ms: int | None = None
     _failed: set[RecordId] = field(factory=set)
+
+    @classmethod
+    def of_handler(cls, rng: random.Random) -> Self:
+        """Return the breaker of a handler, with waits between probes of at most 30 seconds."""
+        return cls(Outage(Waits.of_tries_in_hand(_LONGEST_PROBE_WAIT_MS), rng))
 
     def succeeded(self, now_ms: int) -> bool:
         """Note a success. Returns whether that closed the breaker."""

@@ -67,6 +67,7 @@ class Bench:
         on_blocked: OnError | None = None,
         queued: int = 0,
         retry_topics: RetryTopics | None = None,
+        others: "Bench | None" = None,
     ) -> None:
         self.unknown: set[str | None] = set()
         retries = Backoff(first=1, most=4, times=times, jitter=0)
@@ -90,7 +91,14 @@ class Bench:
             queued=queued,
             retry=None if retry_topics is None else retry_rules_of_jobs(retry_topics),
         )
-        self.handling: RecordHandling[Job] = RecordHandling(rules, random.Random(7))
+        shared = None if others is None else others.handling
+        self.handling: RecordHandling[Job] = RecordHandling(
+            rules,
+            random.Random(7),
+            slots=None if shared is None else shared.slots,
+            is_retry=shared is not None,
+            breaker=None if shared is None else shared.breaker,
+        )
         self.now_ms = 0
         self.runs: list[InvokeHandler[Job]] = []
         self.copies: list[WriteRecords[Job]] = []

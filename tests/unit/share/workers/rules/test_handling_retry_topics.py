@@ -236,3 +236,22 @@ def test_events_name_the_topic() -> None:
         event.place[1]: event.text for event in bench.handling.events if event.kind is EventKind.RETRIED and event.place
     }
     assert told == {0: "r.10s", 1: ""}
+
+
+# ---------------------------------------------------------------------------------------- members of one handler
+
+
+def test_the_topics_of_a_handler_share_one_breaker_and_one_probe() -> None:
+    main = bench_with()
+    retry = bench_with(others=main)
+    jobs = main.take(0, 1, 2)
+    opened(main, *jobs)
+    retry.take(5)
+    assert retry.running == []
+    main.advance(1_000)
+    assert len(main.running) == 1
+    retry.advance(1_000)
+    assert retry.running == []
+    main.succeed(main.running[0])
+    retry.go()
+    assert len(retry.running) == 1

@@ -16,6 +16,7 @@ class User:
     records: int = 0
     running: int = 0
     woken: int = 0
+    is_probing: bool = False
 
     def runnable(self, now_ms: int) -> int:
         """Return how many it could start."""
@@ -144,3 +145,12 @@ def test_no_slot_stays_free_while_anybody_could_use_it(seed: int) -> None:
                 scene.end(user.name)
         if rng.random() < 0.3:
             scene.users[rng.choice(names)].records += rng.randint(0, 5)
+
+
+def test_the_probe_of_one_user_is_that_of_all() -> None:
+    slots, main, retry = SharedSlots(2), User("main"), User("retry")
+    slots.enter(main, is_retry=False)
+    slots.enter(retry, is_retry=True)
+    assert not slots.is_probing
+    retry.is_probing = True
+    assert slots.is_probing
