@@ -62,7 +62,7 @@ class WallClock(Protocol):
 
 @frozen(kw_only=True)
 class RetryRules(Generic[R]):
-    """Where the long waits of a handler's records are spent, and what is written there.
+    """The retry topics of a handler, in which its records spend long waits, and what is written there.
 
     Attributes:
         topics: The retry topics.
