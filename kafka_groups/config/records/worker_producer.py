@@ -11,9 +11,8 @@ from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.config.settings import KeyTable, read_keys, setting
 from kafka_groups.errors import ConfigurationError
 
-__all__ = ["WorkerProducerKeys", "split_worker_keys", "worker_producer_config"]
+__all__ = ["WorkerProducerKeys", "worker_producer_config"]
 
-_PREFIXES: Final = ("producer.", "producer_")
 _PRODUCER: Final = KeyTable(ProducerConfig)
 
 
@@ -35,16 +34,6 @@ class WorkerProducerKeys:
 
 
 _KEYS: Final = KeyTable(WorkerProducerKeys)
-
-
-def split_worker_keys(given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
-    """Return the keys of a worker's consumers, and those of its producer.
-
-    Args:
-        given: The keys of a worker, as a user gave them.
-    """
-    producer = {name: value for name, value in given.items() if name.startswith(_PREFIXES)}
-    return {name: value for name, value in given.items() if name not in producer}, producer
 
 
 def worker_producer_config(given: Mapping[str, object], consumers: ShareConsumerConfig) -> ProducerConfig:

@@ -218,6 +218,11 @@ class HandlerSpec:
     dependencies: DependencyPlan = field(default=DependencyPlan(), repr=False)
     outputs: tuple[AnyOutput, ...] = ()
 
+    @property
+    def writes_records(self) -> bool:
+        """True if records may be written for the handler, so that its process needs a writer."""
+        return self.dead_letters is not None or self.retry_topics is not None or bool(self.outputs)
+
 
 def checked_handler(
     function: Callable[..., object],

@@ -5,11 +5,12 @@ from types import MappingProxyType
 from typing import Literal
 
 from kafka_groups.config.clients.keywords import ClientKeywords
+from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.config.suggestions import did_you_mean, near_names
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.workers.handlers import HandlerKeywords, checked_topics
 
-__all__ = ["WorkerKeywords", "check_declaration", "check_worker_keys"]
+__all__ = ["WorkerKeywords", "check_declaration", "check_producer_keys", "check_worker_keys", "split_producer_keys"]
 
 # The rules of handlers depend on these. With implicit acknowledgement, for example, a poll would accept records that
 # have not run yet.
@@ -61,6 +62,12 @@ class WorkerKeywords(ClientKeywords, total=False):
     metadata_max_age_ms: int
     """`metadata.max.age.ms`: How often the client refreshes what it knows about topics and leaders."""
 
+    producer_batch_size: int
+    """`producer.batch.size`: The size of a batch of records that the worker writes, in bytes before compression."""
+
+    producer_compression_type: Literal["none", "gzip", "snappy", "lz4", "zstd"]
+    """`producer.compression.type`: The compression of the records that the worker writes."""
+
     unknown_config: Literal["raise", "warn"]
     """`unknown.config`: What to do about keys that a share consumer does not have."""
 
@@ -78,6 +85,28 @@ def check_worker_keys(given: Mapping[str, object]) -> None:
             raise ConfigurationError(f"{key}={given[key]!r}: a worker decides this itself; {remedy}")
         if key in ("group_id", "group.id"):
             raise ConfigurationError(f"{key}={given[key]!r}: give the group as the first argument of Worker")
+
+
+_OF_PRODUCER = ("producer.", "producer_")
+
+
+def split_producer_keys(given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
+    """Return the keys of the consumers, and those of the producer."""
+    producer = {name: value for name, value in given.items() if name.startswith(_OF_PRODUCER)}
+    return {name: value for name, value in given.items() if name not in producer}, producer
+
+
+def check_producer_keys(producer: Mapping[str, object], config: ShareConsumerConfig) -> None:
+    """Check the keys of the producer.
+
+    Raises:
+        ConfigurationError: A key is not one of a worker's producer, or its value is invalid.
+    """
+    if producer:
+        # Imported here: few workers set them.
+        from kafka_groups.config.records.worker_producer import worker_producer_config  # noqa: PLC0415
+
+        worker_producer_config(producer, config)
 
 
 # -------------------------------------------------------------------------------------------- decorators

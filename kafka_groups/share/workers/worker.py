@@ -28,7 +28,13 @@ from kafka_groups.share.workers.handlers import (
     checked_handler,
 )
 from kafka_groups.share.workers.health import Health
-from kafka_groups.share.workers.keywords import WorkerKeywords, check_declaration, check_worker_keys
+from kafka_groups.share.workers.keywords import (
+    WorkerKeywords,
+    check_declaration,
+    check_producer_keys,
+    check_worker_keys,
+    split_producer_keys,
+)
 from kafka_groups.share.workers.lifespans import enter_lifespan
 from kafka_groups.share.workers.options.declared_handlers import check_declared
 from kafka_groups.share.workers.outputs import AnyOutputs, HandlerResult, Output, OutputList, RoutedResult
@@ -95,7 +101,8 @@ class Worker:
 
     Args:
         group_id: The share group.
-        config: A dictionary of a share consumer's configuration keys, by Kafka's dotted names.
+        config: A dictionary of a share consumer's configuration keys, by Kafka's dotted names, and of
+            `producer.compression.type` and `producer.batch.size`, for the records that the worker writes.
         middleware: Context managers around each attempt, the first outermost: functions of the `Attempt`. They are
             called for each attempt, several at the same time. What they return may be shared, such as a lock.
         lifespan: A context manager around the whole run, for the connections that handlers share. The function is
@@ -130,12 +137,14 @@ class Worker:
     ) -> None:
         given: dict[str, object] = {**(config or {}), **keywords}
         check_worker_keys(given)
+        given, producer = split_producer_keys(given)
         # Consumers are made when the worker runs. Checking the keys now makes a mistake fail where it is written.
-        share_consumer_config(given, group_id=group_id)
+        check_producer_keys(producer, share_consumer_config(given, group_id=group_id))
         self._shutdown_ms = round(1000 * checked_seconds(shutdown_timeout, "shutdown_timeout"))
         self._settings = RuntimeSettings(
             group_id=group_id,
             given=given,
+            producer=producer,
             middleware=checked_middleware(middleware),
             start=checked_start(start, group_id),
             environment=environment,

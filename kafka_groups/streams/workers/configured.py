@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from attrs import evolve, field, frozen
 
+from kafka_groups.config.clients.principals import principal_of
 from kafka_groups.config.clients.streams import StreamsConfig, streams_config
 from kafka_groups.config.readers import offset_reset_duration_ms
 from kafka_groups.config.settings import KeyTable
@@ -21,7 +22,7 @@ from kafka_groups.streams.topology.internal_topics import group_topology, topic_
 from kafka_groups.streams.topology.matched_topics import matching, refuse_patterns, with_made_up_topics
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.topology import Topology
-from kafka_groups.streams.workers.data_plane import check_transaction_timeout, engine_plane_config, principal_of
+from kafka_groups.streams.workers.data_plane import check_transaction_timeout, engine_plane_config
 from kafka_groups.types import random_uuid
 
 __all__ = ["ConfiguredApplication", "configured_application"]

@@ -1,11 +1,12 @@
 """The configuration of the data plane of an application's workers."""
 
+from kafka_groups.config.clients.principals import principal_of
 from kafka_groups.config.clients.streams import StreamsConfig
 from kafka_groups.config.records.application_keys import log_aliases_of, producer_of, restorer_of, sources_of
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.records.engine_plane import EnginePlaneConfig
 
-__all__ = ["check_transaction_timeout", "engine_plane_config", "principal_of"]
+__all__ = ["check_transaction_timeout", "engine_plane_config"]
 
 
 def engine_plane_config(config: StreamsConfig) -> EnginePlaneConfig:
@@ -22,14 +23,6 @@ def engine_plane_config(config: StreamsConfig) -> EnginePlaneConfig:
         producer=producer_of(config),
         principal=principal_of(config),
     )
-
-
-def principal_of(config: StreamsConfig) -> str | None:
-    """Return the user that brokers know, or None if only they know it, as with certificates and tokens."""
-    # Brokers have a name for clients that show none (KafkaPrincipal.ANONYMOUS in Kafka).
-    if config.security_protocol == "PLAINTEXT":
-        return "User:ANONYMOUS"
-    return f"User:{config.sasl_username}" if config.sasl_username else None
 
 
 def check_transaction_timeout(plane: EnginePlaneConfig, commit_interval_ms: int) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import define, field, frozen
 
-from kafka_groups.errors import OperationTimeoutError
+from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError
 from kafka_groups.records.confirmed.writes import RecordToWrite, WriteOutcome
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.rules.dead_letter_headers import dead_letter_headers
@@ -45,7 +45,7 @@ class WrittenRecords:
 
     def __init__(self) -> None:
         self._topics: dict[str, list[WrittenRecord]] = {}
-        self._failing: dict[str, Exception] = {}
+        self._failing: dict[str, KafkaGroupsError] = {}
         self._rooms: list[_Room] = []
 
     def add_topic(self, topic: str) -> None:
@@ -78,7 +78,7 @@ class WrittenRecords:
             for room in self._rooms:
                 room.restored(topic)
 
-    def error_of(self, records: Sequence[RecordToWrite]) -> tuple[str, Exception] | None:
+    def error_of(self, records: Sequence[RecordToWrite]) -> tuple[str, KafkaGroupsError] | None:
         """Return the first topic that does not take these records, and why; None if they can be written."""
         failing = (each.topic for each in records if each.topic in self._failing)
         topic = next(failing, None)
@@ -86,11 +86,18 @@ class WrittenRecords:
 
     # ------------------------------------------------------------------------------------- a writer
 
+    @property
+    def fatal(self) -> None:
+        """The error after which nothing can be written any more: there is none."""
+
+    async def close(self) -> None:
+        """Do nothing: what was written stays."""
+
     def room(
         self,
         owner: str,
         took: Callable[[Sequence[WriteOutcome]], None],
-        held: Callable[[str, Exception | None], None],
+        held: Callable[[str, KafkaGroupsError | None], None],
     ) -> "_Room":
         """Return the room of a handler."""
         del owner
@@ -111,7 +118,7 @@ class _Room:
 
     _topics: WrittenRecords
     _took: Callable[[Sequence[WriteOutcome]], None]
-    _held: Callable[[str, Exception | None], None]
+    _held: Callable[[str, KafkaGroupsError | None], None]
     _waiting: dict[object, Sequence[RecordToWrite]] = field(factory=dict)
 
     def write(self, records: Sequence[RecordToWrite], token: object) -> None:

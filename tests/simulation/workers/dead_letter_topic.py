@@ -1,24 +1,38 @@
-"""The topic for dead letters: a writer that fails at times, and a book of what it wrote."""
+"""The topic for dead letters: faults of its brokers, and a book of what the workers wrote."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from attrs import define, field
 
-from kafka_groups.errors import DeliveryFailedError
-from kafka_groups.records.confirmed.writes import RecordToWrite
+from kafka_groups.broker.faults import DROP_CONNECTION, LOSE_RESPONSE, answer
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from kafka_groups.records.confirmed.writes import RecordToWrite, WriteOutcome
 from kafka_groups.share.workers.rules.dead_letter_headers import LAST_DELIVERIES
+from kafka_groups.share.workers.rules.steps import WritePurpose, WriteRecords
+from kafka_groups.share.workers.running.record_writing import HandlerRoom, ProcessWriter, TakesOutcomes, TellsHeld
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.testing.simulation.checks.ledger import shown
-from kafka_groups.types import Header, RecordId, TopicIdPartition
+from kafka_groups.types import RecordId
 from tests.simulation.workers.lifetime import WorkerLifetime
 
-__all__ = ["DeadLetterLog", "ProducersOfTopics", "UnreliableDeadLetterProducer", "is_early_copy"]
+__all__ = ["DeadLetterLog", "WatchedWriter", "break_writes"]
 
 _PLACE = "__dlq.errors.{}"
 _DUPLICATE = "__dlq.errors.possible.duplicate"
 _BEFORE = ("before processing", LAST_DELIVERIES)
 _REFUSED, _UNCONFIRMED = 0.1, 0.05
+
+Write = WriteRecords[Any]
 
 
 @define(eq=False)
@@ -30,8 +44,7 @@ class DeadLetterLog:
         judge: Called with each letter for a record that was given up, and its reason.
         is_strict: Whether every copy after the first has to say that it may be one.
         confirmed: The letters whose process knows that they are written.
-        written: How often each record was copied.
-        refused: The records of which some copy was refused or not confirmed.
+        refused: The records of which some copy was refused or held up.
         down_until_ms: Until when nothing is written.
     """
 
@@ -39,115 +52,152 @@ class DeadLetterLog:
     judge: Callable[[WorkerLifetime, RecordId, str, int], None]
     is_strict: bool
     confirmed: set[tuple[WorkerLifetime, RecordId]] = field(factory=set)
-    written: Counter[RecordId] = field(factory=Counter)
     refused: set[RecordId] = field(factory=set)
     down_until_ms: int = 0
 
-    def wrote(self, lifetime: WorkerLifetime, place: RecordId, headers: dict[str, str], *, is_confirmed: bool) -> None:
-        """Note a letter."""
+    def begun(self, lifetime: WorkerLifetime, write: Write) -> None:
+        """Note a letter that a process writes."""
+        place = write.opened.place
+        texts = _texts(write.records[0])
         if (lifetime, place) in self.confirmed:
-            self.violations.append(f"{lifetime.name}: copied {shown(place)} again, and its copy was confirmed before")
-        if self.is_strict and self.written[place] and _DUPLICATE not in headers:
-            self.violations.append(f"{lifetime.name}: copied {shown(place)} again, and did not say so")
-        self.written[place] += 1
-        reason = headers[_PLACE.format("message")]
-        if reason not in _BEFORE:
-            self.judge(lifetime, place, reason, int(headers[_PLACE.format("delivery.count")]))
-        if is_confirmed:
-            self.confirmed.add((lifetime, place))
+            self.violations.append(f"{lifetime.name}: copies {shown(place)} again, and its copy was confirmed before")
+        if (reason := texts[_PLACE.format("message")]) not in _BEFORE:
+            self.judge(lifetime, place, reason, int(texts[_PLACE.format("delivery.count")]))
+
+    def ended(self, lifetime: WorkerLifetime, write: Write, error: Exception | None) -> None:
+        """Note the outcome of a letter."""
+        if error is None:
+            self.confirmed.add((lifetime, write.opened.place))
+        else:
+            self.refused.add(write.opened.place)
 
     def is_copied(self, place: RecordId) -> bool:
         """Return whether a record has a letter that was confirmed."""
         return any(copied == place for _, copied in self.confirmed)
 
+    def judge_topic(self, world: SimulatedWorld, topic: str) -> None:
+        """Check the letters in a topic: a copy after the first has to say that it may be one."""
+        written: Counter[tuple[str, str]] = Counter()
+        for texts in map(_texts, world.cluster.records(topic)):
+            place = texts[_PLACE.format("partition")], texts[_PLACE.format("offset")]
+            world.struck["copied"] += 1
+            if self.is_strict and written[place] and _DUPLICATE not in texts:
+                self.violations.append(f"{topic} has another copy of {place}, which does not say so")
+            written[place] += 1
+
+
+# ------------------------------------------------------------------------------------------------ the writer
+
 
 @define(eq=False)
-class UnreliableDeadLetterProducer:
-    """Writes letters to the simulated cluster, of one process.
+class WatchedWriter:
+    """The writer of a process, which tells the book what it is given, and what follows.
 
     Attributes:
-        world: Where the topic is.
-        lifetime: The process.
+        writer: The writer of production.
+        lifetimes: The handlers of the process.
         book: Notes what is written.
-        partition_of: Returns a partition of a topic.
+        now_ms: Returns the time.
     """
 
-    world: SimulatedWorld
-    lifetime: WorkerLifetime
+    writer: ProcessWriter
+    lifetimes: Sequence[WorkerLifetime]
     book: DeadLetterLog
-    partition_of: Callable[[str, int], TopicIdPartition]
-    _queued: list[tuple[bytes | None, bytes | None, list[Header]]] = field(factory=list)
+    now_ms: Callable[[], int]
 
-    def produce(self, topic: str, *, key: bytes | None, value: bytes | None, headers: list[Header]) -> None:
-        """Queue a letter."""
-        assert topic == self.lifetime.plan.letters
-        self._queued.append((key, value, headers))
+    @property
+    def fatal(self) -> KafkaGroupsError | None:
+        """The error after which nothing can be written any more, or None."""
+        return self.writer.fatal
 
-    def flush(self, timeout_s: float) -> None:
-        """Write what is queued, or fail.
+    async def close(self) -> None:
+        """Close the connections."""
+        await self.writer.close()
 
-        Raises:
-            DeliveryFailedError: Nothing was written, or it is not known.
-        """
-        del timeout_s
-        queued, self._queued = self._queued, []
-        is_down = self.book.down_until_ms > self.world.clock.now_ms() or not self.world._has_leaders(
-            self.lifetime.plan.letters
-        )
-        if is_down or self._strikes("letter refused", _REFUSED):
-            self.book.refused.update(self._place(headers) for _, _, headers in queued)
-            raise DeliveryFailedError("refused", failed=len(queued), unanswered=0)
-        is_confirmed = not self._strikes("letter not confirmed", _UNCONFIRMED)
-        for letter in queued:
-            self._write(*letter, is_confirmed=is_confirmed)
-        if not is_confirmed:
-            raise DeliveryFailedError("no answer", failed=0, unanswered=len(queued))
-
-    def _strikes(self, name: str, probability: float) -> bool:
-        return self.world._stage.draws.strikes(self.lifetime.rng, name, probability)
-
-    def _write(self, key: bytes | None, value: bytes | None, headers: list[Header], *, is_confirmed: bool) -> None:
-        texts, place = _texts(headers), self._place(headers)
-        if not is_confirmed:
-            self.book.refused.add(place)
-        self.world.note(self.lifetime.name, "copied", place[0].partition, place[1], is_confirmed)
-        self.world.cluster.produce(
-            self.lifetime.plan.letters, [value], keys=[key], headers=[(name, text or b"") for name, text in headers]
-        )
-        self.book.wrote(self.lifetime, place, texts, is_confirmed=is_confirmed)
-
-    def _place(self, headers: list[Header]) -> RecordId:
-        texts = _texts(headers)
-        partition = self.partition_of(self.lifetime.plan.topic, int(texts[_PLACE.format("partition")]))
-        return partition, int(texts[_PLACE.format("offset")])
+    def room(self, owner: str, took: TakesOutcomes, held: TellsHeld) -> "_WatchedRoom":
+        """Return the room of a handler."""
+        lifetime = next(each for each in self.lifetimes if f"work-{each.plan.handler}" == owner)
+        room = _WatchedRoom(lifetime, self.book, self.now_ms, took, held)
+        room.inner = self.writer.room(owner, room.took, room.held)
+        return room
 
 
 @define(eq=False)
-class ProducersOfTopics:
-    """Writes letters to the producer of their topic.
+class _WatchedRoom:
+    _lifetime: WorkerLifetime
+    _book: DeadLetterLog
+    _now_ms: Callable[[], int]
+    _took: TakesOutcomes
+    _held: TellsHeld
+    inner: HandlerRoom = field(init=False)
+    _pending: dict[object, Write] = field(factory=dict)
 
-    Attributes:
-        producers: The producers.
-    """
+    def write(self, records: Sequence[RecordToWrite], token: object) -> None:
+        """Write records."""
+        assert isinstance(token, WriteRecords)
+        self._book.begun(self._lifetime, token)
+        self._pending[token] = token
+        if token.purpose is WritePurpose.BEFORE_PROCESSING and not token.opened.failed_writes:
+            self._lifetime.copying_since_ms[token] = self._now_ms()
+        self.inner.write(records, token)
 
-    producers: Mapping[str, UnreliableDeadLetterProducer]
-    _topic: str = ""
+    def withdraw(self, token: object) -> bool:
+        """Withdraw what was not sent."""
+        self._lifetime.copying_since_ms.pop(token, None)
+        is_gone = self.inner.withdraw(token)
+        if is_gone:
+            del self._pending[token]
+        return is_gone
 
-    def produce(self, topic: str, *, key: bytes | None, value: bytes | None, headers: list[Header]) -> None:
-        """Queue a letter."""
-        self._topic = topic
-        self.producers[topic].produce(topic, key=key, value=value, headers=headers)
+    def took(self, outcomes: Sequence[WriteOutcome]) -> None:
+        """Note outcomes."""
+        for outcome in outcomes:
+            for token in outcome.tokens:
+                self._lifetime.copying_since_ms.pop(token, None)
+                self._book.ended(self._lifetime, self._pending.pop(token), outcome.error)
+        self._took(outcomes)
 
-    def flush(self, timeout_s: float) -> None:
-        """Write what is queued, or fail. All of it is for one topic."""
-        self.producers[self._topic].flush(timeout_s)
+    def held(self, topic: str, error: KafkaGroupsError | None) -> None:
+        """Note that what is being written waits, which holds up nothing."""
+        if error is not None:
+            self._lifetime.copying_since_ms.clear()
+            self._book.refused.update(write.opened.place for write in self._pending.values())
+        self._held(topic, error)
 
 
-def is_early_copy(letter: RecordToWrite) -> bool:
-    """Return whether a letter is the first copy of a record that may be on its last delivery."""
-    texts = _texts(list(letter.headers))
-    return texts[_PLACE.format("message")] == "before processing" and _DUPLICATE not in texts
+# ------------------------------------------------------------------------------------------------ faults
 
 
-def _texts(headers: list[Header]) -> dict[str, str]:
-    return {name: (text or b"").decode() for name, text in headers}
+def break_writes(world: SimulatedWorld, book: DeadLetterLog) -> None:
+    """Have brokers refuse letters at times, and not answer."""
+
+    def is_down(_request: object) -> bool:
+        return book.down_until_ms > world.clock.now_ms()
+
+    def strikes(name: str, probability: float) -> Callable[[object], bool]:
+        return lambda _request: world.strikes(name, probability)
+
+    faults = world.cluster.faults
+    faults.on(ApiKey.PRODUCE, answer(_too_few_replicas), when=is_down)
+    faults.on(ApiKey.PRODUCE, DROP_CONNECTION, when=strikes("letter refused", _REFUSED))
+    faults.on(ApiKey.PRODUCE, LOSE_RESPONSE, when=strikes("letter not confirmed", _UNCONFIRMED))
+
+
+def _too_few_replicas(request: ProduceRequest) -> ProduceResponse:
+    return ProduceResponse(
+        responses=tuple(
+            TopicProduceResponse(
+                topic_id=topic.topic_id,
+                name=topic.name,
+                partition_responses=tuple(
+                    PartitionProduceResponse(index=each.index, error_code=ErrorCode.NOT_ENOUGH_REPLICAS, base_offset=-1)
+                    for each in topic.partition_data
+                ),
+            )
+            for topic in request.topic_data
+        )
+    )
+
+
+def _texts(record: Any) -> dict[str, str]:
+    return {name: (text or b"").decode() for name, text in record.headers}

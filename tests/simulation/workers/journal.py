@@ -169,7 +169,9 @@ class HandlerJournal:
         """
         began_before_ms = self.now_ms() - _LATE_MS
         for other in attempt.lifetime.others:
-            if self.plan.profile is Profile.KILLS and any(ms < began_before_ms for ms in other.copying_since_ms):
+            if self.plan.profile is Profile.KILLS and any(
+                ms < began_before_ms for ms in other.copying_since_ms.values()
+            ):
                 self._violation(attempt, f"began while {other.name} copied last deliveries")
 
     def _has_waited(self, lifetime: WorkerLifetime) -> bool:

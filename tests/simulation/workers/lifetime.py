@@ -39,7 +39,7 @@ class WorkerLifetime:
     stalled_until_ms: int = 0
     handling: "RecordHandling[object] | None" = field(default=None, repr=False)
     others: "Sequence[WorkerLifetime]" = field(default=(), repr=False)
-    copying_since_ms: list[int] = field(factory=list)
+    copying_since_ms: dict[object, int] = field(factory=dict)
 
     @property
     def name(self) -> str:

@@ -2,28 +2,23 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from attrs import define, field
 
+from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
-from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.handlers import HandlerSpec, checked_handler
-from kafka_groups.share.workers.running.record_writing import ProcessWriter, ProducerWriting, WritePending
+from kafka_groups.share.workers.running.record_writing import ProcessWriter, confirmed_writer
 from kafka_groups.share.workers.running.runtime import WorkerRuntime
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.telemetry.workers import WorkerTelemetry
 from kafka_groups.testing.simulation import SimulatedProcess, SimulatedWorld, SimulationReport, simulate
 from kafka_groups.types import TopicIdPartition
 from tests.simulation.reporting import report_of
-from tests.simulation.workers.dead_letter_topic import (
-    DeadLetterLog,
-    ProducersOfTopics,
-    UnreliableDeadLetterProducer,
-    is_early_copy,
-)
+from tests.simulation.workers.dead_letter_topic import DeadLetterLog, WatchedWriter, break_writes
 from tests.simulation.workers.handler import SimulatedHandler, Sink
 from tests.simulation.workers.jobs import FatalError, Job, JobKind
 from tests.simulation.workers.journal import HandlerJournal
@@ -47,7 +42,6 @@ SETTINGS = {
 }
 _KEYS = ("ant", "bee", "cat", "dog", None, None)
 _BURSTS = (1, 1, 2, 5, 20)
-_LETTER_S = (0, 0.02, 0.3, 4)
 _RESTART_S = (1, 2, 5)
 _FILL = 110
 """So many good records fill the smallest window."""
@@ -135,9 +129,12 @@ async def _run(plan: Plan, world: SimulatedWorld) -> None:
     run = WorkersRun.built(world, plan)
     acts = world._stage.chaos.acts
     acts["process_killed"], acts["process_stalled"] = partial(_kill_any, run), partial(_stall_any, run)
+    break_writes(world, run.letters)
     with run.retries.watching():
         await _play(run)
     judge_results(world, plan, run.sent, run.letters)
+    for each in plan.by_handler:
+        run.letters.judge_topic(world, each.letters)
 
 
 async def _play(run: WorkersRun) -> None:
@@ -206,18 +203,19 @@ async def _until_stopped(run: WorkersRun, lifetime: WorkerLifetime, runtime: Wor
 
 
 def _runtime(run: WorkersRun, lifetime: WorkerLifetime) -> WorkerRuntime:
+    given = {
+        "bootstrap_servers": run.world.cluster.bootstrap_servers,
+        "client_id": lifetime.name,
+        "fetch_max_wait_ms": 2_000,
+        "request_timeout_ms": 6_000,
+        "default_api_timeout_ms": 20_000,
+    }
     settings = RuntimeSettings(
         group_id=GROUP,
-        given={
-            "bootstrap_servers": run.world.cluster.bootstrap_servers,
-            "client_id": lifetime.name,
-            "fetch_max_wait_ms": 2_000,
-            "request_timeout_ms": 6_000,
-            "default_api_timeout_ms": 20_000,
-        },
+        given=given,
         environment=run.world.environment(),
         shutdown_ms=round(1000 * SHUTDOWN_S),
-        writing=partial(_writing, run, lifetime),
+        writer=partial(_writer, run, lifetime, given),
         timer=lambda: run.world.clock.now_ms() / 1000,
     )
     return WorkerRuntime(settings, [_spec(run, each) for each in lifetime.in_process], None, WorkerTelemetry(GROUP))
@@ -233,25 +231,10 @@ def _spec(run: WorkersRun, lifetime: WorkerLifetime) -> HandlerSpec:
     )
 
 
-def _writing(run: WorkersRun, first: WorkerLifetime) -> ProcessWriter:
-    lifetimes = {each.plan.letters: each for each in first.in_process}
-    producers = {
-        topic: UnreliableDeadLetterProducer(run.world, each, run.letters, run.partition)
-        for topic, each in lifetimes.items()
-    }
-
-    async def later(write: WritePending, letters: Sequence[RecordToWrite]) -> KafkaGroupsError | None:
-        lifetime = lifetimes[letters[0].topic]
-        began_ms = run.world.clock.now_ms()
-        is_early = any(map(is_early_copy, letters))
-        if is_early:
-            lifetime.copying_since_ms.append(began_ms)
-        await asyncio.sleep(lifetime.rng.choice(_LETTER_S))
-        if is_early:
-            lifetime.copying_since_ms.remove(began_ms)
-        return write(letters)
-
-    return ProducerWriting({}, ProducersOfTopics(producers), later)
+def _writer(run: WorkersRun, first: WorkerLifetime, given: Mapping[str, object]) -> ProcessWriter:
+    config = share_consumer_config(given, group_id=GROUP)
+    writer = confirmed_writer(config, {}, run.world.environment())
+    return WatchedWriter(writer, first.in_process, run.letters, run.world.clock.now_ms)
 
 
 # ------------------------------------------------------------------------------------------------ faults

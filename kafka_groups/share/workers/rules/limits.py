@@ -1,17 +1,19 @@
 """The settings of one handler that its rules follow."""
 
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from attrs import frozen
 
-from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.retry_topics.delay_rules import DelayRules
 from kafka_groups.share.workers.rules.retry_topics.retry_rules import RetryRules
 from kafka_groups.share.workers.rules.steps import OpenRecord
 from kafka_groups.types import RecordId
+
+if TYPE_CHECKING:
+    from kafka_groups.records.confirmed.writes import RecordToWrite
 
 __all__ = ["BatchSizes", "HandlingRules"]
 
@@ -55,7 +57,7 @@ class HandlingRules(Generic[R]):
     policy: DeliveryPolicy
     concurrency: int
     buffer: int | None
-    dead_letter: Callable[[OpenRecord[R]], RecordToWrite] | None
+    dead_letter: "Callable[[OpenRecord[R]], RecordToWrite] | None"
     record_locks: int
     record_id: Callable[[R], RecordId]
     key_of: Callable[[R], Hashable] | None = None

@@ -3,13 +3,15 @@
 import enum
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from attrs import define, field, frozen
 
-from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.rules.retry_topics.retry_headers import RetryState
 from kafka_groups.types import AcknowledgeType, RecordId
+
+if TYPE_CHECKING:
+    from kafka_groups.records.confirmed.writes import RecordToWrite
 
 __all__ = [
     "AcknowledgeRecords",
@@ -95,7 +97,7 @@ class OpenRecord(Generic[R]):
     is_copied: bool = False
     reason: str = ""
     purpose: WritePurpose | None = None
-    to_write: Sequence[RecordToWrite] = ()
+    to_write: "Sequence[RecordToWrite]" = ()
     is_aside: bool = False
     failed_writes: int = 0
     state: RetryState | None = None
@@ -201,7 +203,7 @@ class WriteRecords(Generic[R]):
 
     opened: OpenRecord[R]
     purpose: WritePurpose
-    records: Sequence[RecordToWrite]
+    records: "Sequence[RecordToWrite]"
 
 
 @frozen(eq=False)

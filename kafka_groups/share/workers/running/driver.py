@@ -61,7 +61,7 @@ class DriverParts:
         consumer: Its consumer, in explicit mode, with automatic renewal.
         handling: Its rules.
         clock: Time.
-        writing: Writes records for the handler; None if there are none to write.
+        writer: Writes records for the handlers of the process; None if this one writes none.
         report: Takes metrics and events.
         times: Takes the durations of the operations of its clients.
         poll_at_least_ms: The longest time without a poll.
@@ -73,7 +73,7 @@ class DriverParts:
     consumer: AsyncKafkaShareConsumer[bytes, bytes]
     handling: RecordHandling[AnyRecord]
     clock: Clock
-    writing: ProcessWriter | None
+    writer: ProcessWriter | None
     report: HandlerReport
     times: OperationTimes
     poll_at_least_ms: int = POLL_AT_LEAST_MS
@@ -109,7 +109,7 @@ class HandlerDriver:
         self._watch = RunWatch(parts.spec, self._slots, parts.report)
         self._windows = WindowWatch(self._hooks.group, parts.handling.windows, parts.report, parts.clock)
         self._commits = WorkerCommits(parts.consumer, self._settled, self._survive, parts.times)
-        self._writes = HandlerWrites(parts.spec.name, parts.handling.writing, parts.writing, parts.report, parts.times)
+        self._writes = HandlerWrites(parts.spec.name, parts.handling.writing, parts.writer, parts.report, parts.times)
         self._writes.wake = self._wake
         self._is_stopping = self._must_pause = False
         self._watched_ms = self._gauges_ms = self._polled_ms = parts.clock.now_ms()

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from kafka_groups.errors import is_retriable
-from kafka_groups.errors.texts import counted
+from kafka_groups.errors.texts import counted, sentences
 from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.handlers import HandlerSpec
@@ -114,9 +114,8 @@ class HandlerReport:
         self._held[topic] = error
         self._log.warn(
             f"writes {topic}",
-            "cannot write to %s: %s. The records that wait for it stay in hand",
-            topic,
-            error,
+            "%s",
+            sentences(f"cannot write to {topic}: {error}", "The records that wait for it stay in hand"),
         )
 
     def gauges(

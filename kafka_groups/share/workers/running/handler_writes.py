@@ -20,7 +20,7 @@ class HandlerWrites:
     Args:
         name: The name of the handler.
         rules: The rules.
-        writing: Writes records; None if the handler has nothing to write.
+        writer: Writes records; None if the handler has nothing to write.
         report: Hears of results.
         times: Takes durations.
 
@@ -32,7 +32,7 @@ class HandlerWrites:
         self,
         name: str,
         rules: RecordWrites[AnyRecord],
-        writing: ProcessWriter | None,
+        writer: ProcessWriter | None,
         report: HandlerReport,
         times: OperationTimes,
     ) -> None:
@@ -42,7 +42,8 @@ class HandlerWrites:
         self.wake: Callable[[], None] = _nobody
         self._outcomes: deque[WriteOutcome] = deque()
         self._begun_s: dict[object, float] = {}
-        self._room = None if writing is None else writing.room(name, self._took, self._held)
+        self._writer = writer
+        self._room = None if writer is None else writer.room(name, self._took, self._held)
 
     def write(self, write: WriteRecords[AnyRecord]) -> None:
         """Write records."""
@@ -59,8 +60,15 @@ class HandlerWrites:
                 self._rules.withdrew(write, now_ms)
 
     def take_outcomes(self, now_ms: int) -> bool:
-        """Give the rules the results that have come. Returns False if there are none."""
+        """Give the rules the results that have come. Returns False if there are none.
+
+        Raises:
+            KafkaGroupsError: Nothing can be written any more.
+        """
         has_some = bool(self._outcomes)
+        # Each write has this error as its outcome now. It says nothing about the records.
+        if has_some and self._writer is not None and self._writer.fatal is not None:
+            raise self._writer.fatal
         while self._outcomes:
             outcome = self._outcomes.popleft()
             for write in outcome.tokens:

@@ -1,107 +1,72 @@
-"""Write records for handlers, and report each result on the loop of the driver."""
+"""The writer that all handlers of a process share, as their drivers see it."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
+from kafka_groups.config.clients.principals import principal_of
+from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.records.confirmed.writes import RecordToWrite, WriteOutcome
-from kafka_groups.share.workers.dead_letter_producers import DeadLetterProducer, dead_letter_producer
 
-__all__ = ["HandlerRoom", "HeldUp", "ProcessWriter", "ProducerWriting", "Took", "WritePending"]
+if TYPE_CHECKING:
+    from kafka_groups.client.assembly import Environment
 
-_FLUSH_SECONDS = 30.0
+__all__ = ["HandlerRoom", "ProcessWriter", "TakesOutcomes", "TellsHeld", "confirmed_writer"]
 
-Took = Callable[[Sequence[WriteOutcome]], None]
-HeldUp = Callable[[str, Exception | None], None]
-WritePending = Callable[[Sequence[RecordToWrite]], KafkaGroupsError | None]
-InThread = Callable[[WritePending, Sequence[RecordToWrite]], Awaitable[KafkaGroupsError | None]]
+TakesOutcomes = Callable[[Sequence[WriteOutcome]], None]
+"""Receives the outcomes of writes."""
+TellsHeld = Callable[[str, KafkaGroupsError | None], None]
+"""Receives a topic that takes no records for now, and why; with None it takes records again."""
 
 
 class HandlerRoom(Protocol):
-    """Writes the records of one handler."""
+    """Writes the records of one handler; see `WriterRoom`."""
 
     def write(self, records: Sequence[RecordToWrite], token: object) -> None:
-        """Write records, and report their one result later. Never blocks."""
+        """Write records, and report their one outcome later. Never blocks."""
         ...
 
     def withdraw(self, token: object) -> bool:
-        """Return True if nothing of these records was sent, and nothing will be. Otherwise their result comes."""
+        """Return True if nothing of these records was sent, and nothing will be. Otherwise their outcome comes."""
         ...
 
 
 class ProcessWriter(Protocol):
-    """Writes the records of handlers, each of which has a room of its own."""
+    """Writes the records of all handlers of a process; see `ConfirmedWriter`."""
 
-    def room(self, owner: str, took: Took, held: HeldUp) -> HandlerRoom:
+    @property
+    def fatal(self) -> KafkaGroupsError | None:
+        """The error after which nothing can be written any more, or None."""
+        ...
+
+    def room(self, owner: str, took: TakesOutcomes, held: TellsHeld) -> HandlerRoom:
         """Return the room of a handler.
 
         Args:
             owner: The name of the handler.
-            took: Called with results.
-            held: Called with a topic that takes no records for now, and why; with None when it does again.
+            took: Called with outcomes.
+            held: Called with a topic that takes no records for now, and when it does again.
         """
         ...
 
+    async def close(self) -> None:
+        """Close the connections. Records without an outcome are dropped."""
+        ...
 
-class ProducerWriting:
-    """Writes with a producer, whose confirmations are waited for in a thread.
+
+def confirmed_writer(
+    config: ShareConsumerConfig, producer: Mapping[str, object], environment: "Environment"
+) -> ProcessWriter:
+    """Return a writer to the cluster of the consumers, with their security and timeouts.
 
     Args:
-        config: Keys of the consumer, for a producer to the same cluster.
-        producer: Another place to write to, for tests.
-        in_thread: Runs the function that blocks, with its argument; simulations have no threads.
+        config: The configuration of the consumers.
+        producer: The keys of the producer.
+        environment: Network, clock and randomness.
     """
+    # Imported here: a worker that writes nothing does not need it.
+    from kafka_groups.config.records.worker_producer import worker_producer_config  # noqa: PLC0415
+    from kafka_groups.records.confirmed_writer import ConfirmedWriter  # noqa: PLC0415
 
-    def __init__(
-        self,
-        config: Mapping[str, object],
-        producer: DeadLetterProducer | None = None,
-        in_thread: InThread = asyncio.to_thread,
-    ) -> None:
-        self._producer: DeadLetterProducer = producer or dead_letter_producer(config)
-        self._in_thread = in_thread
-
-    def room(self, owner: str, took: Took, held: HeldUp) -> HandlerRoom:
-        """Return the room of a handler."""
-        del owner, held
-        return _ProducerRoom(self._write, took)
-
-    async def _write(self, records: Sequence[RecordToWrite]) -> KafkaGroupsError | None:
-        return await self._in_thread(self._produce, records)
-
-    def _produce(self, records: Sequence[RecordToWrite]) -> KafkaGroupsError | None:
-        try:
-            for each in records:
-                self._producer.produce(each.topic, key=each.key, value=each.value, headers=list(each.headers))
-            self._producer.flush(_FLUSH_SECONDS)
-        except KafkaGroupsError as error:
-            return error
-        return None
-
-
-class _ProducerRoom:
-    def __init__(
-        self, produce: Callable[[Sequence[RecordToWrite]], Awaitable[KafkaGroupsError | None]], took: Took
-    ) -> None:
-        self._produce = produce
-        self._took = took
-        self._queued: dict[object, Sequence[RecordToWrite]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def write(self, records: Sequence[RecordToWrite], token: object) -> None:
-        # One task for all that is written in a turn of the loop.
-        if not self._queued:
-            task = asyncio.get_running_loop().create_task(self._flush())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        self._queued[token] = records
-
-    def withdraw(self, token: object) -> bool:
-        return self._queued.pop(token, None) is not None
-
-    async def _flush(self) -> None:
-        queued, self._queued = self._queued, {}
-        if queued:
-            error = await self._produce([record for records in queued.values() for record in records])
-            self._took([WriteOutcome(list(queued), error, may_be_written=error is not None)])
+    chosen = worker_producer_config(producer, config)
+    return ConfirmedWriter(config, environment, chosen, principal=principal_of(config))

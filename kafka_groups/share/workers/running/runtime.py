@@ -41,7 +41,7 @@ from kafka_groups.share.workers.running.handler_members import (
 from kafka_groups.share.workers.running.handler_report import HandlerReport
 from kafka_groups.share.workers.running.operations import OperationTimes
 from kafka_groups.share.workers.running.preflight import HandlerGroup
-from kafka_groups.share.workers.running.record_writing import ProcessWriter, ProducerWriting
+from kafka_groups.share.workers.running.record_writing import ProcessWriter, confirmed_writer
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.running.slots import HandlerSlots, TaskSlots, ThreadSlots
 from kafka_groups.telemetry.workers import WorkerTelemetry
@@ -114,6 +114,7 @@ class _Running:
     shared: SharedSlots
     task: asyncio.Task[None] | None = None
     error: Exception | None = None
+    is_closed: bool = False
 
     @property
     def name(self) -> str:
@@ -176,6 +177,7 @@ class WorkerRuntime:
         )
         self._running: list[_Running] = []
         self._on_hang = on_hang
+        self._writer: ProcessWriter | None = None
         self._error: Exception | None = None
 
     def __repr__(self) -> str:
@@ -229,7 +231,7 @@ class WorkerRuntime:
             consumer=consumer,
             handling=RecordHandling(rules, self._rng, self._gate, shared, is_retry=member.is_retry, breaker=breaker),
             clock=self._clock,
-            writing=self._writing(spec),
+            writer=self._writer_for(spec),
             report=report,
             times=OperationTimes.of(member.group_id, settings.timer, settings.middleware),
             poll_at_least_ms=_poll_at_least_ms(settings),
@@ -240,11 +242,17 @@ class WorkerRuntime:
         driver = HandlerDriver(parts, slots)
         return _Running(member, consumer, report, parts.handling, driver, slots, shared)
 
-    def _writing(self, spec: HandlerSpec) -> ProcessWriter | None:
+    def _writer_for(self, spec: HandlerSpec) -> ProcessWriter | None:
+        """Return the writer of the process, which is made for the first handler that may write records."""
         settings = self._settings
-        if spec.dead_letters is None and not spec.outputs:
+        if not spec.writes_records:
             return None
-        return ProducerWriting(settings.given) if settings.writing is None else settings.writing()
+        if self._writer is None and settings.writer is not None:
+            self._writer = settings.writer()
+        elif self._writer is None:
+            config, environment = connection_of(settings)
+            self._writer = confirmed_writer(config, settings.producer, environment)
+        return self._writer
 
     def _slots(self, spec: HandlerSpec) -> HandlerSlots:
         settings = self._settings
@@ -262,6 +270,9 @@ class WorkerRuntime:
             await self._noting(running, self._drive(running))
         finally:
             await self._noting(running, running.consumer.close())
+            if self._writer is not None and all(each.is_closed for each in self._running if each is not running):
+                await self._noting(running, self._writer.close())
+            running.is_closed = True
 
     async def _drive(self, running: _Running) -> None:
         """Run a driver until it is stopped. A member for which its retry group has no room tries again later."""
@@ -344,6 +355,8 @@ class WorkerRuntime:
     async def _close(self) -> None:
         for running in self._running:
             await running.consumer.close()
+        if self._writer is not None:
+            await self._writer.close()
 
     @property
     def health(self) -> Health:

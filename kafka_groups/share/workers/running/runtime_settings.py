@@ -34,7 +34,8 @@ class RuntimeSettings:
         sets_start: Whether this process sets that. A worker process leaves it to its parent.
         environment: Network, clock and randomness; None for the real ones.
         shutdown_ms: How long records in hand may run on when the worker stops.
-        writing: Makes what writes records for a handler; None for a producer.
+        producer: Keys of the producer, as the user gave them.
+        writer: Makes what writes records for the handlers; None for a `ConfirmedWriter`.
         notes: Returns what the slots of a handler note their runs with, for a parent or a successor; None without one.
         suspects: What other processes of the worker were running when they were killed.
         others: Returns what other processes run, or were running when they were killed, of some offsets of a partition.
@@ -51,7 +52,8 @@ class RuntimeSettings:
     sets_start: bool = True
     environment: "Environment | None" = None
     shutdown_ms: int = 25_000
-    writing: "Callable[[], ProcessWriter] | None" = None
+    producer: Mapping[str, object] = field(factory=dict, repr=False)
+    writer: "Callable[[], ProcessWriter] | None" = None
     notes: "Callable[[HandlerSpec], HandlerNotes] | None" = None
     suspects: Sequence[RunningRange] = ()
     others: "Callable[[TopicIdPartition, int, int], Sequence[RunningRange]] | None" = None

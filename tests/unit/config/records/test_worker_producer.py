@@ -4,16 +4,11 @@ import pytest
 
 from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.config.records.record_producer import ProducerConfig
-from kafka_groups.config.records.worker_producer import split_worker_keys, worker_producer_config
+from kafka_groups.config.records.worker_producer import worker_producer_config
 from kafka_groups.errors import ConfigurationError
 
 CONSUMER = {"bootstrap.servers": "localhost:9092", "request_timeout_ms": 7_000}
 CONFIG = share_consumer_config(CONSUMER, group_id="group")
-
-
-def test_keys_are_split_by_their_prefix_in_both_spellings() -> None:
-    producer = {"producer.batch.size": 1, "producer_compression_type": "zstd"}
-    assert split_worker_keys({**CONSUMER, **producer}) == (CONSUMER, producer)
 
 
 def test_records_wait_for_no_others_and_times_are_those_of_the_consumers() -> None:

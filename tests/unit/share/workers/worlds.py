@@ -13,7 +13,7 @@ from kafka_groups.client.assembly import Environment
 from kafka_groups.errors import DeliveryFailedError
 from kafka_groups.records.confirmed.writes import RecordToWrite, WriteOutcome
 from kafka_groups.share import Worker
-from kafka_groups.share.workers.running.record_writing import HeldUp, Took
+from kafka_groups.share.workers.running.record_writing import TakesOutcomes, TellsHeld
 from kafka_groups.share.workers.running.runtime import WorkerRuntime
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.telemetry.workers import WorkerTelemetry
@@ -61,9 +61,16 @@ class Letters:
         self.takes_s = 0.01
         self.confirmed_s: list[float] = []
 
-    def room(self, owner: str, took: Took, held: HeldUp) -> "LettersRoom":
+    def room(self, owner: str, took: TakesOutcomes, held: TellsHeld) -> "LettersRoom":
         """Return the room of a handler."""
         return LettersRoom(self, took)
+
+    @property
+    def fatal(self) -> None:
+        """The error after which nothing can be written: none."""
+
+    async def close(self) -> None:
+        """Do nothing."""
 
     async def write(self, letters: Sequence[RecordToWrite]) -> DeliveryFailedError | None:
         """Write letters."""
@@ -81,7 +88,7 @@ class LettersRoom:
     """Writes what a handler gives in one turn together."""
 
     _letters: Letters
-    _took: Took
+    _took: TakesOutcomes
     _queued: dict[object, Sequence[RecordToWrite]] = field(factory=dict)
     _tasks: set[asyncio.Task[None]] = field(factory=set)
 
@@ -134,7 +141,7 @@ class WorkerWorld(World):
             group_id="g",
             given={"bootstrap_servers": self.cluster.bootstrap_servers, **given},
             environment=Environment(self.network, self.clock, self.simulation.rng),
-            writing=lambda: self.letters,
+            writer=lambda: self.letters,
             timer=asyncio.get_running_loop().time,
             **settings,
         )
