@@ -7,6 +7,7 @@ import ast
 import enum
 import importlib
 import inspect
+import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,6 +41,8 @@ from kafka_groups.broker.metrics import METRICS as BROKER_METRICS
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES, Profile
 from kafka_groups.broker.share_partitions import record_state
 from kafka_groups.broker.unsupported import UNSUPPORTED, Unsupported, UnsupportedKind
+from kafka_groups.cli.documents.catalogue import DOCUMENTS
+from kafka_groups.cli.documents.document import schema_of
 from kafka_groups.config.clients.admin import admin_keys
 from kafka_groups.config.clients.foreign import FORBIDDEN, FOREIGN
 from kafka_groups.config.clients.share import share_consumer_keys
@@ -87,6 +90,13 @@ _MARK = re.compile(r"^<!-- generated: (?P<name>[a-z-]+) -->$", re.MULTILINE)
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Replace the marks on a page with generated Markdown."""
     return _MARK.sub(lambda match: "\n".join(_GENERATORS[match["name"]]()), markdown)
+
+
+def documents() -> Iterator[str]:
+    """The schemas of the JSON documents that commands print."""
+    for command, kind in DOCUMENTS.items():
+        schema = json.dumps(schema_of(kind), indent=2, ensure_ascii=False)
+        yield from (f"#### {command} --json", "", "```json", schema, "```", "")
 
 
 def share_consumer() -> Iterator[str]:
@@ -549,6 +559,7 @@ def _row(*cells: str) -> str:
 
 
 _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
+    "documents": documents,
     "share-consumer": share_consumer,
     "admin-client": admin_client,
     "streams-member": streams_member,

@@ -8,6 +8,7 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "broker": ("kafka_groups.cli.broker", "broker"),
+    "dead-letters": ("kafka_groups.cli.dead_letters.dead_letters_command", "dead_letters"),
     "demo": ("kafka_groups.cli.demo.demo_command", "demo"),
     "groups": ("kafka_groups.cli.admin.groups", "groups"),
     "members": ("kafka_groups.cli.admin.members", "members"),

@@ -1,12 +1,14 @@
 """Output of the commands: plain lines, and tables that fit the terminal."""
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["BOOTSTRAP_OPTIONS", "BOOTSTRAP_PREFIX", "console_for_people", "say", "table"]
+__all__ = ["BOOTSTRAP_OPTIONS", "BOOTSTRAP_PREFIX", "console_for_people", "ending_with_pipe", "say", "table"]
 
 BOOTSTRAP_OPTIONS = ("--bootstrap-servers", "--bootstrap-server", "bootstrap_servers")
 """The option, as clients call the key and as Kafka's own tools call it, and its parameter."""
@@ -22,9 +24,25 @@ def console_for_people() -> Console:
 
 
 def say(line: str) -> None:
-    """Print a line and flush standard output."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    """Print a line and flush standard output.
+
+    Raises:
+        SystemExit: Nobody reads standard output any more. The command ends silently, with status 0.
+    """
+    with ending_with_pipe():
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
+
+@contextmanager
+def ending_with_pipe() -> Iterator[None]:
+    """End the command silently if a block writes to standard output and nobody reads it any more."""
+    try:
+        yield
+    except BrokenPipeError:
+        # Python flushes standard output when it ends, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

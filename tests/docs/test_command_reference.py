@@ -41,7 +41,7 @@ def test_every_command_is_in_the_reference_with_its_options() -> None:
     shown = usage()
     for path, command in commands(main, ("kafka-groups",)):
         assert path in shown, path
-        documented = set(re.findall(r"--[a-z-]+", shown[path]))
+        documented = set(re.findall(r"(?<![\w-])-(?:[a-z](?![a-z-])|-[a-z-]+)", shown[path]))
         options = options_of(command)
         for names in options:
             assert not names.isdisjoint(documented | CONNECTION), (path, names)

@@ -1,5 +1,6 @@
 import enum
 import importlib
+import json
 import re
 from collections.abc import Mapping
 from types import ModuleType
@@ -18,6 +19,8 @@ from kafka_groups.broker.metrics import METRICS as BROKER_METRICS
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES
 from kafka_groups.broker.share_partitions import record_state
 from kafka_groups.broker.unsupported import UNSUPPORTED
+from kafka_groups.cli.documents.catalogue import DOCUMENTS
+from kafka_groups.cli.documents.document import schema_of
 from kafka_groups.config.clients.admin import admin_keys
 from kafka_groups.config.clients.foreign import FORBIDDEN, FOREIGN
 from kafka_groups.config.clients.share import share_consumer_keys
@@ -102,6 +105,14 @@ def test_every_key_can_be_linked_to(hook: ModuleType) -> None:
     anchors = re.findall(r"^#### .* \{ #(\S+) \}$", page(hook, "configuration.md"), re.MULTILINE)
     assert len(set(anchors)) == len(anchors)
     assert "consumer-max.poll.records" in anchors
+
+
+def test_command_reference_has_the_schema_of_every_document(hook: ModuleType) -> None:
+    made = page(hook, "command.md")
+    printed = re.findall(r"^#### ([^\n]*) --json\n\n```json\n(.*?)^```$", made, re.MULTILINE | re.DOTALL)
+    assert {command: json.loads(text) for command, text in printed} == {
+        command: schema_of(kind) for command, kind in DOCUMENTS.items()
+    }
 
 
 def test_error_reference_has_every_class(hook: ModuleType) -> None:

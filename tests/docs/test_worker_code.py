@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from click.testing import CliRunner
 
+from kafka_groups.cli.main import main
 from kafka_groups.testing import EmbeddedCluster, KafkaProcess
 from tests.docs.blocks import ROOT, Program, programs
 from tests.docs.running import ORDERS, PROMPT, ended, produce_orders, start
@@ -115,9 +117,8 @@ def test_results_of_the_page_are_in_their_topics(cluster: EmbeddedCluster, tmp_p
 
 @pytest.mark.slow
 def test_dead_letters_of_the_page_are_written_and_sent_again(cluster: EmbeddedCluster, tmp_path: Path) -> None:
-    worker, resender = (program for program in programs() if program.page.name == "dead-letters.md")
-    for group in (GROUP, "orders-again"):
-        cluster.alter_group_configs(group, {"share.auto.offset.reset": "earliest"})
+    (worker,) = (program for program in programs() if program.page.name == "dead-letters.md")
+    cluster.alter_group_configs(GROUP, {"share.auto.offset.reset": "earliest"})
     cluster.produce(TOPIC, ["nobody's order"], headers=[("trace", b"1")])
     process = start(worker, cluster.bootstrap_servers, tmp_path)
     cluster.group(GROUP).wait_until_rejected(1, timeout=60)
@@ -128,10 +129,12 @@ def test_dead_letters_of_the_page_are_written_and_sent_again(cluster: EmbeddedCl
     )
     (letter,) = cluster.records(DEAD_LETTERS)
     assert dict(letter.headers)["__dlq.errors.message"] == b"the order has no customer"
-    resending = start(resender, cluster.bootstrap_servers, tmp_path)
-    assert (ended(resending), resending.returncode) == (("", ""), 0)
+    sending = ["dead-letters", "send-again", DEAD_LETTERS, "--yes", "--bootstrap-servers", cluster.bootstrap_servers]
+    done = CliRunner().invoke(main, sending)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "TO      SENT\norders     1\n", "")
     again = cluster.records(TOPIC)[-1]
-    assert (again.offset, again.value, again.headers) == (4, b"nobody's order", (("trace", b"1"),))
+    assert (again.offset, again.value) == (4, b"nobody's order")
+    assert again.headers == (("trace", b"1"), ("__dlq.sent.again", b"1"))
 
 
 @pytest.mark.slow

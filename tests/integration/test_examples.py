@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.spark.sessions import reason_to_skip
 
@@ -19,7 +18,6 @@ NAMES = (
     "flights.py",
     "flights_topology.py",
     "fraud.py",
-    "resend_dead_letters.py",
     "spark_pipeline.py",
     "streams_flights.py",
     "streams_member_flights.py",
@@ -48,29 +46,6 @@ def test_flights() -> None:
     said = [line for line in done.stderr.splitlines() if not re.match(NOISE, line)]
     assert (done.returncode, said) == (0, []), done.stdout
     assert done.stdout.splitlines()[-1] == "The share group's result equals the plain computation."
-
-
-def test_dead_letters_are_sent_again() -> None:
-    with EmbeddedCluster(settings=FAST_SETTINGS) as cluster:
-        cluster.create_topic("orders")
-        cluster.create_topic("orders.dead")
-        servers = cluster.bootstrap_servers
-        headers = [("__dlq.errors.topic", b"orders"), ("trace", b"1")]
-        cluster.produce("orders.dead", ["ann"], keys=["key"], headers=headers)
-        done = run("resend_dead_letters.py", "orders.dead", "--bootstrap-servers", servers, "--wait", "2")
-        assert done.stdout == "1 dead letters were sent.\n", done.stderr
-        assert len(cluster.group("orders.dead-resend").accepted) == 1
-        (sent,) = cluster.records("orders")
-        assert (sent.value, sent.key, sent.headers) == (b"ann", b"key", (("trace", b"1"),))
-
-
-def test_records_that_are_no_dead_letters_are_not_sent() -> None:
-    with EmbeddedCluster(settings=FAST_SETTINGS) as cluster:
-        cluster.create_topic("orders")
-        cluster.produce("orders", ["ann"])
-        done = run("resend_dead_letters.py", "orders", "--bootstrap-servers", cluster.bootstrap_servers)
-        assert done.returncode == 1
-        assert "orders-0 at offset 0 is not a dead letter: it has no header __dlq.errors.topic" in done.stderr
 
 
 @pytest.mark.slow

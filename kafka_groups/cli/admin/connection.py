@@ -13,6 +13,7 @@ from attrs import frozen
 from kafka_groups.admin import KafkaAdmin, Results
 from kafka_groups.cli.client_keys import SERVERS_VARIABLE, client_keys
 from kafka_groups.cli.output import BOOTSTRAP_OPTIONS, say
+from kafka_groups.config.clients.admin import AdminConfig, admin_config
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 
 __all__ = ["BrokerChoice", "connected", "connecting", "report", "report_states"]
@@ -37,6 +38,23 @@ class BrokerChoice:
     bootstrap_servers: str | None
     config: Path | None
     timeout: float
+
+    @property
+    def timeout_ms(self) -> int:
+        """The longest wait in milliseconds."""
+        return round(self.timeout * 1_000)
+
+    def client_config(self) -> AdminConfig:
+        """Return the checked configuration of a client.
+
+        Raises:
+            click.UsageError: A key is unknown or missing, or has a wrong value.
+        """
+        try:
+            given = client_keys(self.config, self.bootstrap_servers)
+            return admin_config({**given, "default.api.timeout.ms": str(self.timeout_ms)})
+        except ConfigurationError as error:
+            raise click.UsageError(str(error)) from error
 
 
 def connecting(command: F) -> F:
@@ -71,11 +89,7 @@ def connecting(command: F) -> F:
 @contextmanager
 def connected(connection: BrokerChoice) -> Iterator[KafkaAdmin]:
     """Run a block with an admin client. An error that it raises ends the command with exit status 1."""
-    try:
-        given = client_keys(connection.config, connection.bootstrap_servers)
-        admin = KafkaAdmin({**given, "default.api.timeout.ms": str(round(connection.timeout * 1000))})
-    except ConfigurationError as error:
-        raise click.UsageError(str(error)) from error
+    admin = KafkaAdmin(connection.client_config())
     try:
         with admin:
             yield admin

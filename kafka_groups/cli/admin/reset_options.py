@@ -12,6 +12,7 @@ from attrs import frozen
 
 from kafka_groups.cli.admin.topic_options import chosen_topics, topic_options
 from kafka_groups.cli.key_value import refuse_repeated
+from kafka_groups.cli.times import time_of
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.types import TopicPartition
 
@@ -198,12 +199,9 @@ def parsed_time(text: str) -> datetime:
         click.BadParameter: The text is not a time.
     """
     try:
-        time = datetime.fromisoformat(text)
+        return time_of(text)
     except ValueError as error:
-        raise click.BadParameter(
-            f"{text!r} is not a time such as 2026-01-31T12:00:00.", param_hint="--to-datetime"
-        ) from error
-    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+        raise click.BadParameter(str(error), param_hint="--to-datetime") from error
 
 
 def parsed_duration(text: str) -> timedelta:

@@ -127,7 +127,7 @@ async def _alter(ask: Asking, start: GroupStart, *, validate_only: bool) -> None
 
 
 def _refused(start: GroupStart, verb: str, remedy: str, error: BrokerError) -> ConfigurationError:
-    what = f"{start.declared}: the worker cannot {verb} {RESET} of the share group {start.group_id}: {error}"
+    what = f"{start.declared}: cannot {verb} {RESET} of the share group {start.group_id}: {error}"
     return ConfigurationError(sentences(what, remedy if isinstance(error, GroupAuthorizationFailedError) else ""))
 
 

@@ -1,0 +1,1 @@
+"""`kafka-groups dead-letters`: list, show, send again and delete dead letters."""

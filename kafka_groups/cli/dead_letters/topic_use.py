@@ -1,0 +1,49 @@
+"""Runs what a command does with a dead-letter topic."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import click
+
+from kafka_groups.cli.admin.connection import BrokerChoice
+from kafka_groups.errors import ConfigurationError
+from kafka_groups.share.dead_letters.topic import DeadLetterTopic
+
+__all__ = ["using_topic"]
+
+T = TypeVar("T")
+
+
+def using_topic(connection: BrokerChoice, name: str, work: Callable[[DeadLetterTopic], Awaitable[T]]) -> T:
+    """Run a coroutine with a topic, and return its result.
+
+    Raises:
+        click.UsageError: The configuration is invalid.
+        KafkaGroupsError: The topic or the brokers cannot be used.
+    """
+    config = connection.client_config()
+
+    async def run() -> T:
+        async with DeadLetterTopic(name, config, connection.timeout_ms) as topic:
+            return await work(topic)
+
+    try:
+        with _quiet_clients():
+            return asyncio.run(run())
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
+
+
+@contextmanager
+def _quiet_clients() -> Iterator[None]:
+    """Log no warnings of clients in a block: what does not pass becomes an error of the command."""
+    log = logging.getLogger("kafka_groups")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)

@@ -1,0 +1,55 @@
+"""Tables of plain text: a line of headings in capitals, and aligned columns."""
+
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from rich.cells import cell_len, set_cell_size
+
+__all__ = ["UNKNOWN", "one_line", "table_lines", "terminal_width"]
+
+UNKNOWN: Final = "-"
+"""A cell without a value."""
+
+_BETWEEN: Final = "  "
+_CUT: Final = "…"
+
+
+def one_line(text: str | None) -> str:
+    """Return a text for a cell. Control characters are escaped, so that no text of a record moves the cursor."""
+    if text is None:
+        return UNKNOWN
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
+def table_lines(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Iterable[str] = (), width: int | None = None
+) -> Iterator[str]:
+    """Return the lines of a table.
+
+    Args:
+        headings: The headings.
+        rows: The cells of each row.
+        numbers: The headings of columns that are aligned to the right.
+        width: Where lines are cut, in columns of a terminal; None: nowhere.
+    """
+    lines = [headings, *rows]
+    widths = [max(cell_len(line[at]) for line in lines) for at in range(len(headings))]
+    right = frozenset(numbers)
+    for line in lines:
+        spaces = [" " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True)]
+        cells = [
+            space + cell if heading in right else cell + space
+            for heading, cell, space in zip(headings, line, spaces, strict=True)
+        ]
+        yield _cut(_BETWEEN.join(cells).rstrip(), width)
+
+
+def terminal_width() -> int | None:
+    """Return the width of the terminal; None if standard output is not one, so that nothing may be cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _cut(line: str, width: int | None) -> str:
+    return line if width is None or cell_len(line) <= width else set_cell_size(line, width - 1) + _CUT

@@ -1,0 +1,1 @@
+"""Dead-letter topics: what commands read in them, send again from them, and delete."""

@@ -1,0 +1,1 @@
+"""The meaning of dead letters, and the decisions about them. Nothing here waits."""
