@@ -72,17 +72,18 @@ class ProducerRecord(Generic[K_co, V_co]):
     """
 
     value: V_co  # type: ignore[misc]  # covariant, although the initialiser takes it: a frozen record does not change
-    key: "K_co | Literal[InputKey.SAME]"
+    key: "K_co | Literal[InputKey.SAME] | None"
     headers: Sequence[Header]
     topic: str | None
     timestamp: int | None
 
-    # Without a key, the record fits outputs with any keys.
+    # Without a key of its own, the record fits outputs with any keys.
     @overload
     def __init__(
         self: "ProducerRecord[Never, V_co]",
         value: V_co,
         *,
+        key: Literal[InputKey.SAME] | None = ...,
         headers: Sequence[Header] = (),
         topic: str | None = None,
         timestamp: int | None = None,
@@ -156,11 +157,11 @@ OutputList = Sequence[str | AnyOutput]
 AnyOutputs = str | AnyOutput | OutputList
 
 HandlerResult: TypeAlias = (
-    ProducerRecord[K | None, V | None]
+    ProducerRecord[K, V | None]
     | V
-    | Sequence[V | ProducerRecord[K | None, V | None] | None]
-    | Iterator[V | ProducerRecord[K | None, V | None] | None]
-    | AsyncIterator[V | ProducerRecord[K | None, V | None] | None]
+    | Sequence[V | ProducerRecord[K, V | None] | None]
+    | Iterator[V | ProducerRecord[K, V | None] | None]
+    | AsyncIterator[V | ProducerRecord[K, V | None] | None]
     | None
 )
 """The results of a handler with one output, by the types of its keys and values. None writes nothing."""

@@ -125,6 +125,10 @@ class WorkerBroker:
         """Make a topic."""
         return self._ask(self._cluster.create_topic(partitions, name=name, configs=configs))
 
+    def delete_topic(self, topic: Topic) -> None:
+        """Delete a topic."""
+        self._ask(self._cluster.delete_topic(topic))
+
     def new_group(self, configs: Mapping[str, str] = _NO_CONFIGS) -> str:
         """Return the id of a new group with these configs, which begins at the beginning of topics."""
         group_id = unique("group")

@@ -227,9 +227,10 @@ def deleted(order: Order) -> ProducerRecord[bytes, Invoice | None]:
     return ProducerRecord(None) if order.total < 0 else ProducerRecord(Invoice(order.total), headers=[("a", b"1")])
 
 @worker.handler("g", value=orders, output=named)
-def with_key(order: Order) -> ProducerRecord[str, Invoice] | tuple[ProducerRecord[str | None, Reminder], ...]:
+def with_key(order: Order) -> ProducerRecord[str, Invoice] | tuple[ProducerRecord[str, Reminder], ...]:
     made = ProducerRecord(Reminder(5.0))
-    return (made, ProducerRecord(Reminder(6.0), key=None)) if order.total else ProducerRecord(Invoice(5.0), key="ann")
+    without = ProducerRecord(Reminder(6.0), key=None)
+    return (made, without) if order.total else ProducerRecord(Invoice(5.0), key="ann")
 
 @worker.handler("h", output="invoices")
 def raw(value: bytes) -> bytes:
@@ -256,7 +257,7 @@ def ignored(order: Order) -> dict[str, int]:
     return {}
 
 assert_type(ignored(Order(5.0)), dict[str, int])
-assert_type(with_key(Order(5.0)), ProducerRecord[str, Invoice] | tuple[ProducerRecord[str | None, Reminder], ...])
+assert_type(with_key(Order(5.0)), ProducerRecord[str, Invoice] | tuple[ProducerRecord[str, Reminder], ...])
 """,
 )
 """Programs with outputs that mypy accepts."""
