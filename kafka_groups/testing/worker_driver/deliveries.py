@@ -7,6 +7,8 @@ from typing import Protocol
 from attrs import define, field
 
 from kafka_groups.share.delivery.records import AnyRecord
+from kafka_groups.share.workers.rules.origins import RecordOrigin
+from kafka_groups.share.workers.rules.retry_topics.retried_records import origin_of
 
 __all__ = ["DeliveryLooks", "DeliveryProgress", "DeliveryState", "Outcome", "WorkerDelivery"]
 
@@ -37,7 +39,7 @@ class DeliveryState(enum.Enum):
     """Its handler has not returned."""
 
     WAITING = "waiting"
-    """Its next attempt is due later: an attempt failed, or its handler has a `delay`."""
+    """Its next attempt is due later: an attempt failed, or its handler has a `delay`. It may be in a retry topic."""
 
     WRITING = "writing"
     """Its dead letter, or another record that is written for it, is not confirmed."""
@@ -54,11 +56,13 @@ class DeliveryProgress:
         attempts: Calls of the handler.
         errors: The errors of attempts, oldest first.
         outcome: The end; None before.
+        retried: The record in the retry topic that it is in now, and who looks at it there; None before it moves.
     """
 
     attempts: int = 0
     errors: list[Exception] = field(factory=list)
     outcome: Outcome | None = None
+    retried: "tuple[AnyRecord, DeliveryLooks] | None" = None
 
 
 class DeliveryLooks(Protocol):
@@ -74,7 +78,7 @@ class DeliveryLooks(Protocol):
 
 
 class WorkerDelivery:
-    """One delivery of a record to a worker. Made by `WorkerTestDriver.deliver`.
+    """One delivery of a record to a worker, also in retry topics. Made by `WorkerTestDriver.deliver`.
 
     Its attributes follow the worker: they change when the driver advances.
     """
@@ -105,9 +109,28 @@ class WorkerDelivery:
         return self._record.offset
 
     @property
+    def origin(self) -> RecordOrigin:
+        """The place of the record in the topic that the handler first got it from, as `current_attempt().origin`."""
+        return origin_of(self._record)
+
+    @property
+    def retry_topic(self) -> str | None:
+        """The retry topic that the record is in now, or in which it ended; None if it has not moved."""
+        return None if self._progress.retried is None else self.current.topic
+
+    @property
+    def current(self) -> AnyRecord:
+        """The record that the worker has now: in a retry topic once it has moved there, with its own headers."""
+        return self._now[0]
+
+    @property
+    def _now(self) -> tuple[AnyRecord, DeliveryLooks]:
+        return self._progress.retried or (self._record, self._looks)
+
+    @property
     def delivery_count(self) -> int:
-        """The number of deliveries of the record, this one included."""
-        return self._record.delivery_count
+        """The number of deliveries of the record, this one included. It begins anew in each retry topic."""
+        return self.current.delivery_count
 
     @property
     def outcome(self) -> Outcome | None:
@@ -117,11 +140,12 @@ class WorkerDelivery:
     @property
     def state(self) -> DeliveryState:
         """The state of the record in the worker."""
-        return DeliveryState.SETTLED if self.outcome is not None else self._looks.state_of(self._record)
+        record, looks = self._now
+        return DeliveryState.SETTLED if self.outcome is not None else looks.state_of(record)
 
     @property
     def attempts(self) -> int:
-        """The number of calls of the handler with this delivery, one under way included.
+        """The number of calls of the handler with this delivery, in all retry topics, one under way included.
 
         Values that could not be parsed call no handler. Each call of a batch handler counts for all its records.
         """
@@ -138,12 +162,14 @@ class WorkerDelivery:
 
         The attempt may start later, if no slot is free. While the breaker is open, this is the time of the next probe.
         """
-        return None if self.outcome is not None else self._looks.next_attempt_in(self._record)
+        record, looks = self._now
+        return None if self.outcome is not None else looks.next_attempt_in(record)
 
     def __repr__(self) -> str:
         ends = self.outcome.value if self.outcome is not None else self.state.value
         due = self.next_attempt_in
         wait = "" if due is None else f", the next in {due:g} s"
+        wait += "" if self.retry_topic is None else f", in {self.retry_topic}"
         errors = f", last error {self._progress.errors[-1]!r}" if self._progress.errors else ""
         return (
             f"<WorkerDelivery {self.topic}-{self.partition}@{self.offset} delivery {self.delivery_count}: {ends},"

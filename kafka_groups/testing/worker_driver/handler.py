@@ -2,21 +2,28 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from typing import Self
 
-from attrs import frozen
+from attrs import field, frozen
 
 from kafka_groups.net.clock import Clock
 from kafka_groups.net.rate_limited_log import RateLimitedLog
+from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.delivery.delivery import Delivery
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
 from kafka_groups.share.workers.handlers import HandlerSpec
+from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.failures.signals import ParseError
 from kafka_groups.share.workers.rules.handling import RecordHandling
+from kafka_groups.share.workers.rules.origins import RecordOrigin
 from kafka_groups.share.workers.rules.process_gate import ProcessGate
+from kafka_groups.share.workers.rules.record_writes import CONSEQUENCES
+from kafka_groups.share.workers.rules.retry_topics.retried_records import origin_of
+from kafka_groups.share.workers.rules.slot_sharing import SharedSlots
 from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, InvokeHandler, OpenRecord, WriteRecords
 from kafka_groups.share.workers.rules.window import WARN_AT
 from kafka_groups.share.workers.running.handler_calls import CallContext, HandlerCalls
-from kafka_groups.share.workers.running.handler_members import HandlerMember
+from kafka_groups.share.workers.running.handler_members import HandlerMember, members_of
 from kafka_groups.share.workers.running.handler_report import HandlerReport
 from kafka_groups.share.workers.running.handler_writes import HandlerWrites
 from kafka_groups.share.workers.running.operations import OperationTimes
@@ -29,10 +36,12 @@ from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, Task
 from kafka_groups.telemetry.workers import NoSensors
 from kafka_groups.testing.worker_driver.deliveries import DeliveryProgress, DeliveryState, Outcome, WorkerDelivery
 from kafka_groups.testing.worker_driver.handler_loop import HandlerLoop, WorkerTestError
+from kafka_groups.testing.worker_driver.records import RecordLog
+from kafka_groups.testing.worker_driver.retry_queues import RetryQueue
 from kafka_groups.testing.worker_driver.written_records import WrittenRecords
 from kafka_groups.types import AcknowledgeType, ConsumerState
 
-__all__ = ["DrivenHandler", "DriverStage", "InlineSlots"]
+__all__ = ["DrivenHandler", "DriverStage", "InlineSlots", "driven_handlers"]
 
 _MOST_RETRIES_AT_ONCE = 100_000
 """The most runs at one time, apart from the first of each record in hand."""
@@ -62,6 +71,8 @@ class DriverStage:
         rng: For the jitter of waits.
         written: The topics that handlers write to.
         gate: What the handlers of a process share.
+        log: Gives records their offsets.
+        courses: The courses of the deliveries that go through retry topics, by the places of their first records.
     """
 
     settings: RuntimeSettings
@@ -71,6 +82,8 @@ class DriverStage:
     rng: random.Random
     written: WrittenRecords
     gate: ProcessGate
+    log: RecordLog
+    courses: dict[RecordOrigin, DeliveryProgress] = field(factory=dict)
 
 
 class InlineSlots:
@@ -107,25 +120,70 @@ class InlineSlots:
         """Do nothing."""
 
 
+@frozen
+class HandlerShare:
+    """The parts that the topics of one handler share: its own, and its retry topics.
+
+    Attributes:
+        slots: They run records.
+        turns: Decides who may use them.
+        breaker: Whether the sink is considered down.
+    """
+
+    slots: HandlerSlots
+    turns: SharedSlots
+    breaker: Breaker
+
+    @classmethod
+    def of(cls, spec: HandlerSpec, stage: DriverStage) -> Self:
+        """Return the parts of a handler."""
+        return cls(_slots_of(spec, stage), SharedSlots(spec.concurrency), Breaker.of_handler(stage.rng))
+
+
+def driven_handlers(spec: HandlerSpec, stage: DriverStage) -> "list[DrivenHandler]":
+    """Return a handler, first for its own topics, and then for each of its retry topics.
+
+    Raises:
+        ConfigurationError: The handler's rules do not fit the group.
+    """
+    share = HandlerShare.of(spec, stage)
+    return [DrivenHandler(member, share, stage) for member in members_of(spec, stage.settings.group_id)]
+
+
+def _slots_of(spec: HandlerSpec, stage: DriverStage) -> HandlerSlots:
+    settings = stage.settings
+    client_id = str(settings.given.get("client_id", settings.given.get("client.id", "")))
+    context = CallContext(settings.group_id, client_id, settings.middleware, stage.loop.time, settings.opened)
+    calls = HandlerCalls(spec, context)
+    return TaskSlots(stage.loop, calls) if spec.is_async else InlineSlots(calls)
+
+
 class DrivenHandler:
-    """One handler with the records that it has in hand.
+    """One handler with the records that it has in hand, of its own topics or of a retry topic.
 
     Args:
-        spec: The handler.
+        member: The handler, and the topics.
+        share: Shared with its other topics.
         stage: Its surroundings, shared with others.
 
     Raises:
         ConfigurationError: The handler's rules do not fit the group.
     """
 
-    def __init__(self, spec: HandlerSpec, stage: DriverStage) -> None:
-        self.spec = spec
+    def __init__(self, member: HandlerMember, share: HandlerShare, stage: DriverStage) -> None:
+        self.spec = spec = member.spec
+        self._member = member
         self._stage = stage
-        rules = handling_rules(HandlerMember(spec, stage.settings.group_id), stage.group, stage.clock)
-        self.handling: RecordHandling[AnyRecord] = RecordHandling(rules, stage.rng, stage.gate)
+        rules = handling_rules(member, stage.group, stage.clock)
+        self.handling: RecordHandling[AnyRecord] = RecordHandling(
+            rules, stage.rng, stage.gate, share.turns, is_retry=member.is_retry, breaker=share.breaker
+        )
+        self._queue = RetryQueue(member, stage.log, stage.clock)
+        if member.retry_topic is not None:
+            stage.written.read_by(member.retry_topic.topic, self._moved_here)
         self.handling.holdings.early.wall_ahead_ms = stage.clock.wall_ms() - stage.clock.now_ms()
         self._mailbox = Mailbox(stage.loop, _wake_nobody)
-        self._slots = self._made_slots()
+        self._slots = share.slots
         self._report = HandlerReport(spec, NoSensors(), RateLimitedLog(stage.clock), stage.group)
         self._watch = RunWatch(spec, self._slots, self._report)
         times = OperationTimes(stage.settings.group_id, stage.loop.time)
@@ -136,27 +194,39 @@ class DrivenHandler:
     def __repr__(self) -> str:
         return f"<DrivenHandler {self.spec.name}>"
 
-    def _made_slots(self) -> HandlerSlots:
-        settings = self._stage.settings
-        client_id = str(settings.given.get("client_id", settings.given.get("client.id", "")))
-        context = CallContext(settings.group_id, client_id, settings.middleware, self._stage.loop.time, settings.opened)
-        calls = HandlerCalls(self.spec, context)
-        if self.spec.is_async:
-            return TaskSlots(self._stage.loop, calls)
-        return InlineSlots(calls)
-
     # ------------------------------------------------------------------------------------------ records
 
     def take(self, records: Sequence[AnyRecord], delivery_count: int, now_ms: int) -> list[WorkerDelivery]:
         """Take records that arrive together."""
+        arrived = list(map(self._member.arrived, records))
+        made = [WorkerDelivery(record, self._progress_of(record), self) for record in arrived]
+        self._arrive(arrived, delivery_count, now_ms)
+        return made
+
+    def _arrive(self, records: Sequence[AnyRecord], delivery_count: int, now_ms: int) -> None:
         delivery = delivery_of(records[0])
         place = delivery.topic_partition
-        made = [WorkerDelivery(record, self._progress_of(record), self) for record in records]
         if delivery_count <= 1:
             self.handling.arrived_first(place, records, delivery.last_offset, now_ms)
         else:
             self.handling.arrived(place, records, [delivery_count] * len(records), delivery.last_offset, now_ms)
-        return made
+
+    def _moved_here(self, written: RecordToWrite) -> None:
+        """Note a record that was written to the retry topic. It goes on with the course of its first delivery."""
+        record = self._queue.append(written)
+        progress = self._stage.courses.get(origin_of(record))
+        if progress is not None:
+            progress.retried = record, self
+            self._progress[_key_of(record)] = progress
+
+    def _fetch(self, now_ms: int) -> bool:
+        """Take as many records of the retry topic as the rules want. Returns False if there are none."""
+        wanted = min(self.handling.wanted(now_ms), len(self._queue)) if self._queue else 0
+        for _ in range(wanted):
+            self._arrive([self._queue.take()], 1, now_ms)
+        if wanted:
+            self.handling.fetched()
+        return wanted > 0
 
     def _progress_of(self, record: AnyRecord) -> DeliveryProgress:
         return self._progress.setdefault(_key_of(record), DeliveryProgress())
@@ -164,7 +234,7 @@ class DrivenHandler:
     def holds(self, record: AnyRecord) -> bool:
         """Return whether a record is in hand."""
         progress = self._progress.get(_key_of(record))
-        return progress is not None and progress.outcome is None
+        return progress is not None and progress.outcome is None and self._queue.due_in_ms(record) is None
 
     def lose(self, record: AnyRecord, now_ms: int) -> None:
         """Lose the lock of a record in hand."""
@@ -181,18 +251,25 @@ class DrivenHandler:
 
     def step(self, now_ms: int) -> bool:
         """Do everything that the rules ask for now. Returns False if there was nothing to do."""
-        has_worked = self._take_results(now_ms) | self._writes.take_outcomes(now_ms)
+        has_worked = self._take_results(now_ms) | self._writes.take_outcomes(now_ms) | self._fetch(now_ms)
         while (step := self.handling.next(now_ms)) is not None:
             has_worked = True
             if isinstance(step, AcknowledgeRecords):
                 self._settle(step)
             elif isinstance(step, WriteRecords):
-                self._writes.write(step)
+                self._write(step)
             else:
                 self._start(step)
                 self._take_results(now_ms)
         self._writes.withdraw(now_ms)
         return has_worked
+
+    def _write(self, step: WriteRecords[AnyRecord]) -> None:
+        # The record may come from its retry topic before the acknowledgement of this one.
+        if CONSEQUENCES[step.purpose].moves:
+            record = step.opened.record
+            self._stage.courses[origin_of(record)] = self._progress_of(record)
+        self._writes.write(step)
 
     def _start(self, run: InvokeHandler[AnyRecord]) -> None:
         self._runs_left -= 1
@@ -225,7 +302,7 @@ class DrivenHandler:
                 progress.errors.append(error)
 
     def _settle(self, step: AcknowledgeRecords[AnyRecord]) -> None:
-        for record in step.records:
+        for record in () if step.has_moved else step.records:
             self._progress_of(record).outcome = _OUTCOMES[step.kind]
             if step.kind is not AcknowledgeType.ACCEPT:
                 self._broker_copies(record, is_rejected=step.kind is AcknowledgeType.REJECT)
@@ -283,6 +360,8 @@ class DrivenHandler:
 
     def state_of(self, record: AnyRecord) -> DeliveryState:
         """Return the state of a record without an outcome."""
+        if self._queue.due_in_ms(record) is not None:
+            return DeliveryState.WAITING
         key = _key_of(record)
         if any(_key_of(other) == key for run in self.handling.runs.under_way for other in run.records):
             return DeliveryState.RUNNING
@@ -294,6 +373,8 @@ class DrivenHandler:
 
     def next_attempt_in(self, record: AnyRecord) -> float | None:
         """Return the virtual seconds until a waiting record is due; None if it does not wait."""
+        if (due_in_ms := self._queue.due_in_ms(record)) is not None:
+            return due_in_ms / 1000
         breaker = self.handling.breaker
         if (early := self._early(_key_of(record))) is not None:
             due_ms = self.handling.holdings.early_due_ms(early)

@@ -12,9 +12,19 @@ from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.serdes.serde import Serde
 from kafka_groups.share.delivery.delivery import Delivery, SessionId
 from kafka_groups.share.delivery.records import AnyRecord, ShareRecord
+from kafka_groups.share.workers.rules.retry_topics.retried_records import retry_state_of
 from kafka_groups.types import Header, TopicIdPartition
 
-__all__ = ["GivenHeaders", "LogContent", "RawValue", "RecordLog", "content_of", "content_of_record", "delivered"]
+__all__ = [
+    "LOG_APPEND_TIME",
+    "GivenHeaders",
+    "LogContent",
+    "RawValue",
+    "RecordLog",
+    "content_of",
+    "content_of_record",
+    "delivered",
+]
 
 GivenHeaders = Iterable[tuple[str, bytes | str | None]]
 """Headers as a test gives them: values may be text."""
@@ -22,6 +32,7 @@ GivenHeaders = Iterable[tuple[str, bytes | str | None]]
 _SESSION = SessionId(0, 0)
 _NO_DEADLINE_MS = 0
 _CREATE_TIME = 0
+LOG_APPEND_TIME = 1
 
 
 @frozen
@@ -42,7 +53,7 @@ class LogContent:
     Attributes:
         offset: Its offset.
         timestamp: Milliseconds since the epoch.
-        timestamp_type: 0, set by the producer.
+        timestamp_type: 0, set by the producer, or 1, set by the broker.
         key: Its key.
         value: Its value.
         headers: Its headers.
@@ -120,5 +131,11 @@ def content_of_record(record: AnyRecord) -> LogContent:
         timestamp=record.timestamp or 0,
         key=record.raw_key,
         value=record.raw_value,
-        headers=record.headers,
+        headers=_all_headers(record),
     )
+
+
+def _all_headers(record: AnyRecord) -> list[Header]:
+    """Return the headers of a record in its topic: those of a retry topic follow its own."""
+    state = retry_state_of(record)
+    return record.headers if state is None else [*record.headers, *state.headers()]

@@ -23,7 +23,7 @@ from kafka_groups.share.workers.running.preflight import HandlerGroup, check_gro
 from kafka_groups.share.workers.worker import Worker, parts_of
 from kafka_groups.testing.clock import VirtualClock
 from kafka_groups.testing.worker_driver.deliveries import Outcome, WorkerDelivery
-from kafka_groups.testing.worker_driver.handler import DrivenHandler, DriverStage
+from kafka_groups.testing.worker_driver.handler import DrivenHandler, DriverStage, driven_handlers
 from kafka_groups.testing.worker_driver.handler_loop import HandlerLoop
 from kafka_groups.testing.worker_driver.overrides import DependencyOverrides, with_overrides
 from kafka_groups.testing.worker_driver.records import (
@@ -151,10 +151,11 @@ class WorkerTestDriver:
             rng=self._rng,
             written=self._written,
             gate=ProcessGate(),
+            log=self._log,
         )
 
     def _set_up(self, stage: DriverStage) -> None:
-        for topic in (*self._dead_letter_topics, *self._output_topics):
+        for topic in (*self._dead_letter_topics, *self._output_topics, *self._retry_topics):
             self._written.add_topic(topic)
         self._turns = stage.loop.complete(self._enter_surroundings(stage), _SURROUNDINGS)
 
@@ -165,7 +166,8 @@ class WorkerTestDriver:
             opened = await open_dependencies(stack, self._specs)
             furnished = evolve(stage, settings=evolve(stage.settings, opened=opened))
             for spec in self._specs:
-                self._handlers.update(dict.fromkeys(spec.topics, DrivenHandler(spec, furnished)))
+                for handler in driven_handlers(spec, furnished):
+                    self._handlers.update(dict.fromkeys(handler.spec.topics, handler))
             turns = WorkerTurns(self._each_handler, stage.loop, stage.clock)
             turns.raise_refused()
             self._exit_stack = stack.pop_all()
@@ -310,10 +312,9 @@ class WorkerTestDriver:
                 f"{delivery!r}: the broker has archived it, because it has reached delivery_limit="
                 f"{self._group.delivery_limit}"
             )
-        handler = self._handler_of(delivery.topic)
-        records = delivered(
-            delivery.topic, delivery.partition, [content_of_record(delivery.record)], delivery.delivery_count + 1
-        )
+        record = delivery.current
+        handler = self._handler_of(record.topic)
+        records = delivered(record.topic, record.partition, [content_of_record(record)], delivery.delivery_count + 1)
         return self._take(handler, records, delivery.delivery_count + 1)[0]
 
     def _content(
@@ -369,7 +370,7 @@ class WorkerTestDriver:
         Raises:
             IllegalStateError: The worker does not have the record in hand.
         """
-        record = delivery.record if isinstance(delivery, WorkerDelivery) else delivery
+        record = delivery.current if isinstance(delivery, WorkerDelivery) else delivery
         handler = self._handler_of(record.topic)
         if not handler.holds(record):
             raise IllegalStateError(f"{delivery!r}: its lock cannot be lost, as the record is not in hand")
@@ -418,6 +419,29 @@ class WorkerTestDriver:
                 f" {_listed(self._output_topics)}"
             )
         return self._written.of(topic)
+
+    def retry_topic(self, topic: str) -> list[WrittenRecord]:
+        """Return the records that were written to a retry topic, oldest first, also those that have left it.
+
+        They go on by themselves: let time pass with `advance`.
+
+        Args:
+            topic: A topic of the `retry_topics` of a handler.
+
+        Raises:
+            ConfigurationError: It is not one.
+        """
+        _ = self._running
+        if topic not in self._retry_topics:
+            raise ConfigurationError(
+                f"topic={topic!r}: it is not a retry topic of a handler of {self._worker!r}. Retry topics:"
+                f" {_listed(self._retry_topics)}"
+            )
+        return self._written.of(topic)
+
+    @property
+    def _retry_topics(self) -> Sequence[str]:
+        return [name for spec in self._specs if spec.retry_topics is not None for name in spec.retry_topics.names]
 
     @property
     def _dead_letter_topics(self) -> Sequence[str]:

@@ -17,14 +17,14 @@ _REASON = "__dlq.errors.message"
 
 @frozen
 class WrittenRecord:
-    """A record that a worker has written: a dead letter, or a result of a handler.
+    """A record that a worker has written: a dead letter, a result of a handler, or a record in a retry topic.
 
     Attributes:
         topic: The topic it was written to.
         key: The key, as bytes.
         value: The value, as bytes.
-        headers: The headers. Those of a dead letter are the record's own, followed by those that say where it came from
-            and why.
+        headers: The headers. Those of a dead letter and of a record in a retry topic are the record's own, followed by
+            those that say where it came from and why.
         timestamp: Milliseconds since the epoch, if the handler has set them; None for the time of writing.
     """
 
@@ -47,10 +47,15 @@ class WrittenRecords:
         self._topics: dict[str, list[WrittenRecord]] = {}
         self._failing: dict[str, KafkaGroupsError] = {}
         self._rooms: list[_Room] = []
+        self._readers: dict[str, Callable[[RecordToWrite], None]] = {}
 
     def add_topic(self, topic: str) -> None:
         """Create a topic."""
         self._topics.setdefault(topic, [])
+
+    def read_by(self, topic: str, reader: Callable[[RecordToWrite], None]) -> None:
+        """Have a function called with each record that is written to a topic."""
+        self._readers[topic] = reader
 
     @property
     def topics(self) -> Sequence[str]:
@@ -110,6 +115,8 @@ class WrittenRecords:
         for each in records:
             written = WrittenRecord(each.topic, each.key, each.value, each.headers, each.timestamp_ms)
             self._topics[each.topic].append(written)
+            if (reader := self._readers.get(each.topic)) is not None:
+                reader(each)
 
 
 @define(eq=False)

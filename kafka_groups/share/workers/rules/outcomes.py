@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from kafka_groups.errors.texts import text_of
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
-from kafka_groups.share.workers.rules.failures.signals import WorkerStoppedError
+from kafka_groups.share.workers.rules.failures.signals import ParseError, WorkerStoppedError
 from kafka_groups.share.workers.rules.failures.verdicts import Again, Decision, OnError, tells_of_sink
 from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.limits import HandlingRules
@@ -203,7 +203,10 @@ class AttemptOutcomes(Generic[R]):
         """Ask for the key of a record again. Without one it ends, as if its value could not be parsed."""
         if self._holdings.orders(opened, now_ms):
             return
-        decision = Decision(self._rules.failures.exhausted, "" if opened.error is None else text_of(opened.error))
+        reason = "" if opened.error is None else text_of(opened.error)
+        # A record of a retry topic with broken headers is never dropped, and has no attempts to go on with.
+        is_broken = isinstance(opened.error, ParseError)
+        decision = Decision(OnError.DEAD_LETTER if is_broken else self._rules.failures.exhausted, reason)
         # A record that is held for lack of a key has no place in the order, so it waits apart from the retries and is
         # not run: its key is asked for again first.
         if decision.on_error is OnError.HOLD:
