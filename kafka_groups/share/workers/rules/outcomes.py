@@ -12,6 +12,7 @@ from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.outbox import EventKind, HandlingOutbox
 from kafka_groups.share.workers.rules.record_writes import RecordWrites
 from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopic
+from kafka_groups.share.workers.rules.retry_topics.retry_headers import RetryHeadersError
 from kafka_groups.share.workers.rules.steps import OpenRecord
 from kafka_groups.types import AcknowledgeType
 
@@ -205,7 +206,7 @@ class AttemptOutcomes(Generic[R]):
             return
         reason = "" if opened.error is None else text_of(opened.error)
         # A record of a retry topic with broken headers is never dropped, and has no attempts to go on with.
-        is_broken = isinstance(opened.error, ParseError)
+        is_broken = isinstance(opened.error, ParseError) and isinstance(opened.error.error, RetryHeadersError)
         decision = Decision(OnError.DEAD_LETTER if is_broken else self._rules.failures.exhausted, reason)
         # A record that is held for lack of a key has no place in the order, so it waits apart from the retries and is
         # not run: its key is asked for again first.
