@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from kafka_groups.errors import is_retriable
 from kafka_groups.share.workers.rules import outcomes
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
@@ -15,7 +16,7 @@ from kafka_groups.share.workers.rules.outbox import HandlingOutbox
 from kafka_groups.share.workers.rules.outcomes import AttemptOutcomes
 from kafka_groups.share.workers.rules.record_writes import RecordWrites
 from kafka_groups.share.workers.rules.runs import Outputs, RunningRecords
-from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord, WriteRecords
+from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord, WritePurpose, WriteRecords
 from kafka_groups.share.workers.rules.suspects import SuspectRecords
 from kafka_groups.types import AcknowledgeType, RecordId
 from tests.support.planted_defects import Patch, by_name
@@ -54,6 +55,99 @@ def late_copies_count_for_redeliveries(patch: Patch) -> None:
             self._go_on(write.opened, now_ms)
 
     patch.setattr(RecordWrites, "written", written)
+
+
+# ---------------------------------------------------------------------------------------------- outputs
+
+
+def outputs_need_no_confirmation(patch: Patch) -> None:
+    """A record is accepted when its outputs are handed over to be written."""
+    begun = RecordWrites._begun
+
+    def accept(self: RecordWrites[Any], under_way: Any, opened: Opened, records: Any) -> WriteRecords[Any]:
+        if opened.purpose is WritePurpose.OUTPUT:
+            self._outbox.end(opened, AcknowledgeType.ACCEPT, 0)
+        return begun(self, under_way, opened, records)
+
+    patch.setattr(RecordWrites, "_begun", accept)
+
+
+def handlers_run_again_after_a_failed_write(patch: Patch) -> None:
+    """A record whose outputs had no answer waits for another attempt."""
+    again = RecordWrites._again
+
+    def run_again(self: RecordWrites[Any], opened: Opened, error: Exception, now_ms: int) -> None:
+        if opened.purpose is WritePurpose.OUTPUT:
+            opened.purpose, opened.due_ms = None, now_ms + 1_000
+            self._holdings.waiting.add(opened)
+        else:
+            again(self, opened, error, now_ms)
+
+    patch.setattr(RecordWrites, "_again", run_again)
+
+
+def an_outage_of_one_topic_delays_the_confirmations_of_others(patch: Patch) -> None:
+    """While any topic is held, no record goes on."""
+    written, late = RecordWrites.written, list[tuple[Any, ...]]()
+
+    def wait(self: RecordWrites[Any], *result: Any) -> None:
+        late.append(result)
+        if not self._held:
+            for each in late:
+                written(self, *each)
+            late.clear()
+
+    patch.setattr(RecordWrites, "written", wait)
+
+
+def refused_outputs_are_accepted(patch: Patch) -> None:
+    """A record whose outputs are refused for good is accepted without them."""
+    written = RecordWrites.written
+
+    def accept(self: RecordWrites[Any], write: WriteRecords[Any], error: Exception | None, now_ms: int) -> None:
+        is_refusal = write.purpose is WritePurpose.OUTPUT and error is not None and not is_retriable(error)
+        written(self, write, None if is_refusal else error, now_ms)
+
+    patch.setattr(RecordWrites, "written", accept)
+
+
+def keys_do_not_wait_for_outputs(patch: Patch) -> None:
+    """While outputs are written, the next record of the key runs."""
+    write = RecordWrites.write
+
+    def leave(self: RecordWrites[Any], opened: Opened, purpose: Any, records: Any, now_ms: int) -> None:
+        write(self, opened, purpose, records, now_ms)
+        self._holdings.leave(opened, now_ms)
+        opened.key = None
+
+    patch.setattr(RecordWrites, "write", leave)
+
+
+def redeliveries_do_not_wait_for_outputs(patch: Patch) -> None:
+    """A redelivered record runs while the outputs of its earlier delivery are written."""
+    leave_behind = RecordWrites._leave_behind
+
+    def forget(self: RecordWrites[Any], write: WriteRecords[Any]) -> None:
+        leave_behind(self, write)
+        self._holdings.lost._running.pop(write.opened.place, None)
+
+    patch.setattr(RecordWrites, "_leave_behind", forget)
+
+
+def outputs_of_lost_records_count_as_written(patch: Patch) -> None:
+    """A record that ran without its lock is finished, although its outputs were dropped."""
+    was_lost = RunningRecords._was_lost
+
+    def finished(self: Runs, run: Any, opened: Opened, now_ms: int, *, has_succeeded: bool) -> bool:
+        del has_succeeded
+        return was_lost(self, run, opened, now_ms, has_succeeded=True)
+
+    patch.setattr(RunningRecords, "_was_lost", finished)
+
+
+def outputs_of_a_stop_are_forgotten(patch: Patch) -> None:
+    """When the time of a stop is over, records whose outputs are under way are in nobody's hand."""
+    patch.setattr(RecordWrites, "give_up", lambda self, now_ms, *, only_held: None)
 
 
 # ---------------------------------------------------------------------------------------------- outages
@@ -231,9 +325,9 @@ def partial_batches_are_not_settled(patch: Patch) -> None:
     def forget(
         self: Runs, run: InvokeHandler[Any], errors: Mapping[int, Exception], outputs: Outputs, now_ms: int
     ) -> None:
-        def settle_failures(records: Sequence[Any], kind: AcknowledgeType) -> None:
+        def settle_failures(records: Sequence[Any], kind: AcknowledgeType, **more: Any) -> None:
             if kind is not AcknowledgeType.ACCEPT or not (run.is_batch and errors):
-                HandlingOutbox.settle(self._outbox, records, kind)
+                HandlingOutbox.settle(self._outbox, records, kind, **more)
 
         with Patch.context() as inner:
             inner.setattr(self._outbox, "settle", settle_failures)
@@ -302,6 +396,14 @@ def one_run_too_many(patch: Patch) -> None:
 
 
 DEFECTS = by_name(
+    outputs_need_no_confirmation,
+    handlers_run_again_after_a_failed_write,
+    an_outage_of_one_topic_delays_the_confirmations_of_others,
+    refused_outputs_are_accepted,
+    keys_do_not_wait_for_outputs,
+    redeliveries_do_not_wait_for_outputs,
+    outputs_of_lost_records_count_as_written,
+    outputs_of_a_stop_are_forgotten,
     copies_follow_rejects,
     copies_need_no_confirmation,
     late_copies_count_for_redeliveries,

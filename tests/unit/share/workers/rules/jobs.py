@@ -88,6 +88,7 @@ class Job:
         is_lost: Whether the rules know that.
         is_done_already: Whether an earlier delivery has succeeded in this process, so that nothing may run it.
         may_be_released: Whether the driver asked for its release.
+        is_writing: Whether its outputs are not confirmed.
         state: What its headers say, if it comes from a retry topic.
         moved_ms: When it was written to its retry topic, since the epoch.
     """
@@ -103,6 +104,7 @@ class Job:
     is_lost: bool = False
     is_done_already: bool = False
     may_be_released: bool = False
+    is_writing: bool = False
     state: RetryState | None = None
     moved_ms: int | None = None
 

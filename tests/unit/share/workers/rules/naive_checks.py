@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from attrs import define, field
 
-from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject, Retry
+from kafka_groups.share.workers.rules.failures.signals import OutputError, ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, InvokeHandler
 from kafka_groups.types import AcknowledgeType, RecordId
@@ -38,7 +38,8 @@ class Slot:
 
 def tells_of_the_sink(error: Exception | None) -> bool:
     """Return whether an error has no rule, so that it may be the sink's fault."""
-    return error is not None and not isinstance(error, Harmless | Ruled | Unwanted | Reject | Retry | ParseError)
+    ruled = Harmless | Ruled | Unwanted | Reject | Retry | ParseError | OutputError
+    return error is not None and not isinstance(error, ruled)
 
 
 @define
@@ -83,7 +84,8 @@ class Checks:
         concurrency: The most runs at a time.
         copies: Whether dead letters are written.
         breaker: Follows the results.
-        done: Places of records that a handler has finished, or whose error a rule accepts.
+        done: Places of records that a handler has finished and whose outputs are confirmed, or whose error a rule
+            accepts.
         copied: Places of records whose dead letters are confirmed.
         is_stopping: Whether the worker was told to stop.
         quiet_ms: When nothing ran and nothing was to be confirmed, most recently.
@@ -159,12 +161,15 @@ class Checks:
 
     def attempt(self, job: Job, slots: Sequence[Slot], in_hand: Collection[Job], is_keyed: bool) -> None:
         """Check an attempt that a slot begins."""
+        assert not job.is_writing, f"{job} runs again, and its outputs are there"
         assert job.settled is None, f"{job} is settled, and runs"
         assert not job.is_lost or any(job in slot.run.records for slot in slots), f"{job} runs without a lock"
         current = [each for slot in slots for each in slot.current]
         assert all(each.place != job.place for each in current), f"two handlers for {job}"
         if is_keyed and job.key is not None:
             assert all(each.key != job.key for each in current), f"two handlers for the key of {job}"
+            unwritten = [each for each in in_hand if each.is_writing and each.key == job.key]
+            assert not unwritten, f"{job} runs before the outputs of {unwritten} are confirmed"
             self._order(job, in_hand)
 
     def _order(self, job: Job, in_hand: Collection[Job]) -> None:

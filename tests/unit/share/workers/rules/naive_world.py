@@ -5,7 +5,9 @@ from collections.abc import Collection, Iterable
 
 from attrs import frozen
 
-from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject
+from kafka_groups.errors import DeliveryFailedError, OperationTimeoutError
+from kafka_groups.records.confirmed.writes import RecordToWrite
+from kafka_groups.share.workers.rules.failures.signals import OutputError, ParseError, Reject
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
@@ -36,9 +38,13 @@ from tests.unit.share.workers.rules.naive_checks import Checks, Slot
 __all__ = ["NaiveWorld", "WorldPlan"]
 
 GRACE_MS = 25_000
+FOR_CONFIRMATIONS_MS = 1_000
 MOST_TURNS = 5_000
 HOLDS_FOR_MS = 60_000
 OPEN_FOR_MS = 3_600_000
+OUTPUTS, ELSEWHERE = "invoices", "elsewhere"
+NO_ANSWER = OperationTimeoutError("no answer")
+TOO_LARGE = DeliveryFailedError("too large", failed=1, unanswered=0)
 
 
 @frozen(kw_only=True)
@@ -54,6 +60,7 @@ class WorldPlan:
         holds: Whether records that failed too often are held, instead of becoming dead letters.
         limit: The delivery limit.
         is_fast: Whether runs have several records.
+        has_outputs: Whether most successes have outputs.
     """
 
     seed: int
@@ -64,6 +71,7 @@ class WorldPlan:
     holds: bool = False
     limit: int = 5
     is_fast: bool = False
+    has_outputs: bool = False
 
     def rules(self) -> HandlingRules[Job]:
         """Return the rules of the handler."""
@@ -103,6 +111,8 @@ class NaiveWorld:
         self.settles: list[AcknowledgeRecords[Job]] = []
         self.jobs: list[Job] = []
         self.remembered: set[RecordId] = set()
+        self.is_held = False
+        self.ends_ms: int | None = None
 
     # ------------------------------------------------------------------------------------------ what happens
 
@@ -168,6 +178,8 @@ class NaiveWorld:
         self._end(slot, whole)
 
     def _begin(self, slot: Slot, job: Job) -> None:
+        strays = {write.opened.place for write in self.copies if _is_stray(write)}
+        assert job.place not in strays, f"{job} runs before it is known whether its outputs are written"
         self.checks.attempt(job, self.slots, self.in_hand, self.plan.is_keyed)
         job.attempts += 1
         slot.current.append(job)
@@ -180,7 +192,9 @@ class NaiveWorld:
     def _note(self, job: Job, error: Exception | None) -> None:
         self.attempts += 1
         job.error, job.ended = error, self.attempts
-        if error is None or isinstance(error, Harmless):
+        if error is None and self.plan.has_outputs and self.rng.random() < 0.6:
+            job.is_writing = True
+        elif error is None or isinstance(error, Harmless):
             self.checks.done.add(job.place)
 
     def _end(self, slot: Slot, whole: Exception | None) -> None:
@@ -188,12 +202,17 @@ class NaiveWorld:
         run, was_open, retries = slot.run, self.checks.breaker.is_open, self._retries(slot)
         self._see(slot, whole)
         for job, error in zip(run.records, slot.results, strict=True):
-            if job.is_lost and error is None:
+            if job.is_lost and error is None and not job.is_writing:
                 self._remember(job.place)
         failures: list[FailedRecord[Job]] = [
             FailedRecord(i, error) for i, error in enumerate(slot.results) if error is not None
         ]
-        self.handling.runs.ran(run, [] if whole else failures, self.now_ms, failed=whole)
+        outputs = {
+            index: [RecordToWrite(OUTPUTS, None, None)] for index, job in enumerate(run.records) if job.is_writing
+        }
+        for job in run.records:
+            job.is_writing = job.is_writing and not job.is_lost  # outputs of others are dropped
+        self.handling.runs.ran(run, [] if whole else failures, self.now_ms, failed=whole, outputs=outputs)
         assert self.handling.breaker.is_open == self.checks.breaker.is_open, "the breaker"
         if was_open and self.checks.breaker.is_open:
             now = {opened.place: opened.retries for opened in self.handling.holdings.waiting}
@@ -229,13 +248,36 @@ class NaiveWorld:
                 other.is_done_already = True
 
     def finish_copy(self, choice: int, *, works: bool) -> None:
-        """Confirm a dead letter, or let it fail."""
+        """Confirm a dead letter or an output, or let it fail."""
         if self.copies:
-            copy = self.copies.pop(choice % len(self.copies))
+            write = self.copies.pop(choice % len(self.copies))
+            if write.purpose is WritePurpose.OUTPUT:
+                self._finish_output(write, works=works)
+                return
             if works:
-                self.checks.copied.add(copy.opened.place)
-            self.handling.writing.written(copy, None if works else OSError("no leader"), self.now_ms)
+                self.checks.copied.add(write.opened.place)
+            self.handling.writing.written(write, None if works else OSError("no leader"), self.now_ms)
             self.turn()
+
+    def _finish_output(self, write: WriteRecords[Job], *, works: bool) -> None:
+        job, was_in_hand = write.opened.record, write.opened.record.is_in_hand
+        error = None if works else self.rng.choice((NO_ANSWER, NO_ANSWER, TOO_LARGE))
+        if works:
+            self.checks.done.add(job.place)
+        if works and not was_in_hand:
+            self._remember(job.place)
+        if error is TOO_LARGE and was_in_hand:
+            job.error = OutputError("too large")
+        job.is_writing = was_in_hand and error is NO_ANSWER
+        self.handling.writing.written(write, error, self.now_ms)
+        self.turn()
+        assert not (works and was_in_hand) or job.settled, f"{job} waits, and its outputs are confirmed"
+
+    def hold(self, *, is_held: bool) -> None:
+        """Let another topic take nothing, or let it take records again."""
+        self.is_held = is_held
+        self.handling.writing.held(ELSEWHERE, NO_ANSWER if is_held else None)
+        self.turn()
 
     def finish_settle(self, choice: int, *, works: bool) -> None:
         """Confirm an acknowledgement, or refuse it: then the broker may have taken it all the same."""
@@ -295,6 +337,7 @@ class NaiveWorld:
     def stop(self, grace_ms: int) -> None:
         """Stop the worker."""
         self.checks.is_stopping = True
+        self.ends_ms = min(self.ends_ms or self.now_ms + grace_ms, self.now_ms + grace_ms)
         self.handling.stop(self.now_ms, self.now_ms + grace_ms)
         self.turn()
 
@@ -307,8 +350,9 @@ class NaiveWorld:
 
     @property
     def is_quiet(self) -> bool:
-        """True if nothing runs, and nothing waits for a confirmation."""
-        return not self.slots and not self.settles
+        """True if nothing runs, and nothing waits for a confirmation after which it is accepted."""
+        outputs = [write for write in self.copies if write.purpose is WritePurpose.OUTPUT]
+        return not self.slots and not self.settles and not any(write.opened.record.is_in_hand for write in outputs)
 
     def turn(self) -> None:
         """Take the steps that are due."""
@@ -316,9 +360,12 @@ class NaiveWorld:
             step = self.handling.next(self.now_ms)
             is_quiet = self.is_quiet and not isinstance(step, AcknowledgeRecords)
             self.checks.looked(self.now_ms, self.in_hand, is_quiet=is_quiet)
-            if step is None:
+            if step is not None:
+                self._take(step)
+            elif self.handling.writing.withdrawn:
+                self._withdraw()
+            else:
                 return self.look()
-            self._take(step)
         raise AssertionError("the steps do not end")
 
     def _take(self, step: InvokeHandler[Job] | WriteRecords[Job] | AcknowledgeRecords[Job]) -> None:
@@ -335,6 +382,15 @@ class NaiveWorld:
             self.remembered -= {job.place for job in step.records}
             self.settles.append(step)
 
+    def _withdraw(self) -> None:
+        """Withdraw what was not sent, which chance decides. The outcomes of the others come."""
+        write = self.handling.writing.withdrawn.popleft()
+        assert write in self.copies, f"{write} is withdrawn, and has ended"
+        if self.rng.random() < 0.5:
+            self.copies.remove(write)
+            write.opened.record.is_writing = False
+            self.handling.writing.withdrew(write, self.now_ms)
+
     def _idle(self, run: InvokeHandler[Job]) -> list[Job]:
         """Return what could be probed instead: records that wait for a retry, and those that nobody has tried."""
         waiting = [opened.record for opened in self.handling.holdings.waiting]
@@ -344,14 +400,18 @@ class NaiveWorld:
         """Check what the rules say about records in hand."""
         running = {id(job) for slot in self.slots for job in slot.run.records}
         lost = [job for job in self.jobs if job.is_lost and id(job) in running]
-        held_back = {job.place for job in lost}
+        held_back = {job.place for job in lost} | {write.opened.place for write in self.copies if _is_stray(write)}
         behind = [job for job in self.in_hand if id(job) not in running and job.place in held_back]
-        unkeyed = [job for job in behind if not self.plan.is_keyed or job.key is None]
+        # Those that wait for their earlier handler or its outputs are counted only if they wait for their key, too.
+        waiting = [opened.record for opened in self.handling.holdings.lost.held_back()]
+        assert all(job in behind for job in waiting), f"{waiting} wait for nothing"
         counted = sum(self.handling.in_hand.values())
-        assert counted == len(self.in_hand) + len(lost) - len(unkeyed), (self.handling.in_hand, self.in_hand)
+        assert counted == len(self.in_hand) + len(lost) - len(waiting), (self.handling.in_hand, self.in_hand)
         assert not (self.checks.is_stopping and list(self.handling.holdings.waiting)), (
             "a worker that stops waits for retries"
         )
+        is_over = self.ends_ms is not None and self.now_ms >= self.ends_ms + FOR_CONFIRMATIONS_MS
+        assert not (is_over and list(self.handling.writing)), "a worker whose time is over waits for writes"
         self.handling.measure_windows(self.now_ms)
         oldest = {use.partition: use.oldest for use in self.handling.windows.uses.values()}
         assert oldest == _oldest([*self.in_hand, *lost]), "the windows"
@@ -361,6 +421,7 @@ class NaiveWorld:
     def drain(self) -> None:
         """Let everything work, and time pass, until all records have ended."""
         self.handler.is_down = False
+        self.hold(is_held=False)
         ends_ms = self.now_ms + HOLDS_FOR_MS
         for _ in range(MOST_TURNS):
             if not self._go_on(ends_ms):
@@ -407,6 +468,11 @@ class NaiveWorld:
         assert due_ms > self.now_ms, "it wakes for nothing"
         self.advance(due_ms - self.now_ms)
         return True
+
+
+def _is_stray(write: WriteRecords[Job]) -> bool:
+    """Return whether outputs are written of a record that is gone."""
+    return write.purpose is WritePurpose.OUTPUT and not write.opened.record.is_in_hand
 
 
 def _oldest(jobs: Collection[Job]) -> dict[object, int]:

@@ -37,6 +37,7 @@ _WEIGHTS: dict[Event, float] = {
     lambda world, rng: world.release(rng.randint(0, 50)): 1,
     lambda world, rng: world.advance(rng.choice(WAITS_MS)): 11,
     lambda world, rng: world.stretch(): 2,
+    lambda world, rng: world.hold(is_held=rng.random() < 0.5): 2,
     _turn_the_sink: 2.5,
     _stop: 0.5,
 }
@@ -52,6 +53,7 @@ def _plan(seed: int, rng: random.Random) -> WorldPlan:
         holds=rng.random() < 0.2,
         limit=rng.randint(2, 5),
         is_fast=rng.random() < 0.5,
+        has_outputs=rng.random() < 0.5,
     )
 
 

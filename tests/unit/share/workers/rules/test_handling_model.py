@@ -20,6 +20,7 @@ plans = st.builds(
     holds=st.sampled_from([False, False, True]),
     limit=st.integers(2, 5),
     is_fast=st.booleans(),
+    has_outputs=st.booleans(),
 )
 
 
@@ -69,6 +70,10 @@ class HandlingMachine(RuleBasedStateMachine):
     @rule()
     def stretch(self) -> None:
         self.world.stretch()
+
+    @rule(is_held=st.booleans())
+    def hold(self, is_held: bool) -> None:
+        self.world.hold(is_held=is_held)
 
     @rule(is_down=st.booleans())
     def turn_the_sink(self, is_down: bool) -> None:
