@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kafka_groups.share.workers.dependencies import inject
     from kafka_groups.share.workers.health import Health
     from kafka_groups.share.workers.outputs import Output, ProducerRecord
+    from kafka_groups.share.workers.rate_limits import RateLimit
     from kafka_groups.share.workers.rules.failures.backoffs import Backoff
     from kafka_groups.share.workers.rules.failures.signals import (
         AttemptCancelledError,
@@ -55,6 +56,7 @@ __all__ = [
     "Output",
     "OutputError",
     "ProducerRecord",
+    "RateLimit",
     "RecordOrigin",
     "Reject",
     "Retry",
@@ -88,6 +90,7 @@ _MODULES = MappingProxyType({
     "Output": "workers.outputs",
     "OutputError": "workers.rules.failures.signals",
     "ProducerRecord": "workers.outputs",
+    "RateLimit": "workers.rate_limits",
     "Reject": "workers.rules.failures.signals",
     "Retry": "workers.rules.failures.signals",
     "RetryTopics": "workers.rules.retry_topics.delays",

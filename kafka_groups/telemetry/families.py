@@ -277,6 +277,11 @@ HANDLER_FAMILIES: Mapping[str, Family] = MappingProxyType({
         "dead_letters_total", MetricKind.COUNTER, (*_HANDLER, "reason"), "records",
         "Copies that were written to the dead-letter topic and confirmed, by reason.",
     ),
+    "rate_limited": _worker(
+        "rate_limited_seconds_total", MetricKind.COUNTER, _HANDLER, "s",
+        "For how long records could have started but for the rate limit of the handler. Each process of a started"
+        " worker has a limit of its own.",
+    ),
     "process_restarts": _worker(
         "process_restarts_total", MetricKind.COUNTER, ("group", "process"), "restarts",
         "How often the worker has replaced this process because it died.",

@@ -31,6 +31,7 @@ class HandlerSnapshot:
         is_breaker_open: Whether failures are treated as an outage.
         locks_lost: Records whose locks were lost.
         dead_letters: Copies by reason.
+        rate_limited_seconds: For how long the rate limit has kept records from starting.
     """
 
     records: Mapping[str, int]
@@ -43,6 +44,7 @@ class HandlerSnapshot:
     is_breaker_open: bool
     locks_lost: int
     dead_letters: Mapping[str, int]
+    rate_limited_seconds: float
 
     def plus(self, later: Self) -> Self:
         """Add the metrics of a process that has replaced this one: counts are summed, gauges are the later ones."""
@@ -54,6 +56,7 @@ class HandlerSnapshot:
             waiting_seconds=self.waiting_seconds.plus(later.waiting_seconds),
             locks_lost=self.locks_lost + later.locks_lost,
             dead_letters=_sum(self.dead_letters, later.dead_letters),
+            rate_limited_seconds=self.rate_limited_seconds + later.rate_limited_seconds,
         )
 
     def without_gauges(self) -> Self:
@@ -82,6 +85,7 @@ class HandlerSnapshot:
         yield from _samples("breaker_open", place, {(): float(self.is_breaker_open)})
         yield from _samples("locks_lost", place, {(): self.locks_lost})
         yield from _samples("dead_letters", place, {(reason,): count for reason, count in self.dead_letters.items()})
+        yield from _samples("rate_limited", place, {(): self.rate_limited_seconds})
 
 
 @define
@@ -98,6 +102,7 @@ class HandlerSensors:
     _is_breaker_open: bool = field(init=False, default=False)
     _locks_lost: int = field(init=False, default=0)
     _dead_letters: Counter[str] = field(init=False, factory=Counter)
+    _rate_limited_s: float = field(init=False, default=0.0)
 
     def settled(self, outcome: str, count: int) -> None:
         """Count records that the brokers confirmed."""
@@ -137,6 +142,10 @@ class HandlerSensors:
         """Count confirmed copies of records in the dead-letter topic."""
         self._dead_letters[reason] += count
 
+    def rate_limited(self, seconds: float) -> None:
+        """Add a time in which the rate limit kept records from starting."""
+        self._rate_limited_s += seconds
+
     def snapshot(self) -> HandlerSnapshot:
         """Return the metrics of this moment. Any thread may call it."""
         return HandlerSnapshot(
@@ -150,6 +159,7 @@ class HandlerSensors:
             is_breaker_open=self._is_breaker_open,
             locks_lost=self._locks_lost,
             dead_letters=dict(self._dead_letters),
+            rate_limited_seconds=self._rate_limited_s,
         )
 
 

@@ -65,6 +65,9 @@ class WorkerObserver(Protocol):
     def dead_letters(self, reason: str, count: int) -> None:
         """Count confirmed copies of records in the dead-letter topic."""
 
+    def rate_limited(self, seconds: float) -> None:
+        """Add a time in which the rate limit kept records from starting."""
+
 
 class NoSensors:
     """Ignores all reports, for workers without metrics."""
@@ -94,6 +97,9 @@ class NoSensors:
         """Ignore it."""
 
     def dead_letters(self, reason: str, count: int) -> None:
+        """Ignore it."""
+
+    def rate_limited(self, seconds: float) -> None:
         """Ignore it."""
 
 

@@ -17,6 +17,7 @@ from kafka_groups.share.workers.batch import Batch
 from kafka_groups.share.workers.delay_option import checked_delay
 from kafka_groups.share.workers.dependencies import DependencyPlan, planned_dependencies, without_injected
 from kafka_groups.share.workers.outputs import AnyOutput, checked_outputs
+from kafka_groups.share.workers.rate_limits import RateLimit, checked_rate_limit
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.signals import HandlerResultError, ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
@@ -158,6 +159,11 @@ class HandlerKeywords(TypedDict, total=False):
     on_blocked: OnError | None
     """The rule for a record that waits for a retry and fills the window of its partition. None keeps it."""
 
+    rate_limit: str | RateLimit | None
+    """The most attempts that may start in a time: `"10/s"`, `"100/m"`, `"1000/h"`, or a `RateLimit`. It holds for each
+    started worker, whose processes have equal parts of it. Retries are attempts, and a batch is as many as it has
+    records."""
+
     retry_topics: RetryTopics | None
     """Topics in which records wait for their next attempt, if that is due after the smallest delay or later, so that
     they hold back no partition. Needs `dead_letters`. Not with `order_by` or `on_blocked`."""
@@ -189,6 +195,7 @@ class HandlerSpec:
         exhausted: What happens to records that failed too often; None: a dead letter if there is a topic for them,
             else they are held.
         on_blocked: What happens to a waiting record that fills the window of its partition; None keeps it.
+        rate_limit: How many attempts may start; None for no limit.
         retry_topics: Where long waits are spent; None for the process.
         delay_ms: How long records wait after their timestamps; None for not at all.
         batch: The limits of a batch handler; None for a handler of single records.
@@ -212,6 +219,7 @@ class HandlerSpec:
     outages: tuple[type[Exception], ...]
     exhausted: OnError | None
     on_blocked: OnError | None
+    rate_limit: RateLimit | None = None
     retry_topics: RetryTopics | None = None
     delay_ms: int | None = None
     batch: BatchSizes | None = None
@@ -273,6 +281,7 @@ def checked_handler(
         outages=_checked_outages(options.get("outages", DEFAULT_OUTAGES)),
         exhausted=_checked_rule("exhausted", options.get("exhausted")),
         on_blocked=_checked_rule("on_blocked", options.get("on_blocked")),
+        rate_limit=checked_rate_limit(options.get("rate_limit")),
         retry_topics=_checked_retry_topics(options.get("retry_topics")),
         delay_ms=checked_delay(options.get("delay")),
         batch=batch,

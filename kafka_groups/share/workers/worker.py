@@ -401,7 +401,7 @@ class Worker:
         from kafka_groups.share.workers.processes.supervisor import ChildSupervisor  # noqa: PLC0415
 
         settings, level = self._settings, logging.getLogger().getEffectiveLevel()
-        program = ChildProgram(address_of(self), RunningNotesLayout.of(self._specs), level)
+        program = ChildProgram(address_of(self), RunningNotesLayout.of(self._specs), level, processes=count)
         with keeping_notes(settings.state_dir, settings.group_id, program.layout, count) as kept:
             supervisor = ChildSupervisor(_run_child, program, kept, self._telemetry, self._shutdown_ms)
             self._supervisor = supervisor
@@ -643,6 +643,7 @@ def _run_child(program: "ChildProgram", pipe: "Connection", memory: Any) -> None
         worker._settings = evolve(
             worker._settings,
             sets_start=False,  # the parent has set it
+            processes=program.processes,
             notes=lambda spec: notes.notes_for(program.part, spec.name),
             suspects=program.suspects,
             others=partial(notes.others, program.part),

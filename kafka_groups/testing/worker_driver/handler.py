@@ -30,7 +30,7 @@ from kafka_groups.share.workers.running.operations import OperationTimes
 from kafka_groups.share.workers.running.preflight import HandlerGroup
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.share.workers.running.run_watch import RunWatch
-from kafka_groups.share.workers.running.runtime import handling_rules
+from kafka_groups.share.workers.running.runtime import handler_rate, handling_rules
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, TaskSlots
 from kafka_groups.telemetry.workers import NoSensors
@@ -137,7 +137,11 @@ class HandlerShare:
     @classmethod
     def of(cls, spec: HandlerSpec, stage: DriverStage) -> Self:
         """Return the parts of a handler."""
-        return cls(_slots_of(spec, stage), SharedSlots(spec.concurrency), Breaker.of_handler(stage.rng))
+        return cls(
+            _slots_of(spec, stage),
+            SharedSlots(spec.concurrency, handler_rate(spec, processes=1)),
+            Breaker.of_handler(stage.rng),
+        )
 
 
 def driven_handlers(spec: HandlerSpec, stage: DriverStage) -> "list[DrivenHandler]":

@@ -114,5 +114,6 @@ def test_a_worker_has_the_metrics_of_its_design() -> None:
         "breaker_open": (),
         "locks_lost_total": (),
         "dead_letters_total": ("reason",),
+        "rate_limited_seconds_total": (),
         "process_restarts_total": (),
     }

@@ -29,6 +29,7 @@ def busy(observer: WorkerObserver) -> None:
     observer.breaker(is_open=True)
     observer.locks_lost(2)
     observer.dead_letters("exhausted", 1)
+    observer.rate_limited(1.5)
 
 
 def test_what_a_worker_reports_is_exported_with_its_labels() -> None:
@@ -44,6 +45,7 @@ def test_what_a_worker_reports_is_exported_with_its_labels() -> None:
     assert values(worker, "breaker_open") == {pay: 1.0}
     assert values(worker, "locks_lost_total") == {pay: 2}
     assert values(worker, "dead_letters_total") == {(*pay, "exhausted"): 1}
+    assert values(worker, "rate_limited_seconds_total") == {pay: 1.5}
     (took,) = values(worker, "handler_seconds").values()
     assert isinstance(took, HistogramValue)
     assert (sum(took.counts), took.counts[1]) == (4, 2)

@@ -55,6 +55,7 @@ class ChildProgram:
         number: The number of the process, from 1.
         part: The part of the running notes that is its own.
         suspects: What processes were running when they were killed.
+        processes: The number of processes.
     """
 
     address: WorkerAddress
@@ -63,6 +64,7 @@ class ChildProgram:
     number: int = 0
     part: int = 0
     suspects: tuple[RunningRange, ...] = ()
+    processes: int = 1
 
 
 @frozen

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.holdings import Holdings
+from kafka_groups.share.workers.rules.limited_starts import LimitedStarts
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.outbox import HandlingOutbox
@@ -86,14 +87,17 @@ class RecordHandling(Generic[R]):
         self.outcomes = AttemptOutcomes(rules, self.holdings, self.breaker, self.writing, self.outbox, rng)
         self.writing.refused = self.outcomes.failed
         self._choice = RunChoice(rules, self.holdings, self.breaker, self.pace)
+        self.slots = slots or SharedSlots(rules.concurrency)
+        self.slots.enter(self, is_retry=is_retry)
+        self._rate = self.slots.rate
+        self._starts = None if self._rate is None else LimitedStarts(self._rate, self._choice, is_retry=is_retry)
         self.runs = RunningRecords(rules, self.holdings, self.outcomes, self.writing, self.outbox)
+        self.runs.keeps_unstarted = self._rate is not None
         self._stop_ms: int | None = None
         self._asked_ms = -1
         self.is_fetching = False
         self.gate = gate or ProcessGate()
         self.gate.enter(self)
-        self.slots = slots or SharedSlots(rules.concurrency)
-        self.slots.enter(self, is_retry=is_retry)
 
     # ---------------------------------------------------------------------------------------- fetching
 
@@ -170,7 +174,7 @@ class RecordHandling(Generic[R]):
             return 0
         # Fetching whenever a single record is done would need a request for each. Half a buffer keeps all slots busy
         # during the round trip of the next fetch.
-        size = self.buffer
+        size = self.buffer if self._starts is None else min(self.buffer, self._starts.ahead(now_ms))
         return size - held if held * 2 < size else 0
 
     @property
@@ -194,6 +198,8 @@ class RecordHandling(Generic[R]):
     def next(self, now_ms: int) -> WorkerStep[R] | None:
         """Return what to do next; None if there is nothing to do before `wakes_ms`, or before a result comes."""
         self._asked_ms = now_ms
+        if self._starts is not None:
+            self._starts.look(now_ms)
         # Records that this process has finished under a lost lock need nothing but their acceptance. They come first,
         # so that a stop does not release them, which would have them processed a second time.
         self._accept_finished(now_ms)
@@ -219,6 +225,10 @@ class RecordHandling(Generic[R]):
             return write
         if self.outbox.steps:
             return self.outbox.steps.popleft()
+        return self._start(now_ms)
+
+    def _start(self, now_ms: int) -> WorkerStep[R] | None:
+        """Return the next run, if one may start."""
         # Some handler of this process copies records on one of their last deliveries. If a record that starts now ended
         # the process, they could be archived without a copy. So nothing starts, and slots give back what they have not
         # started.
@@ -229,7 +239,9 @@ class RecordHandling(Generic[R]):
         # Brokers that take no outputs would be given more and more, and all of it would be in memory.
         if not self.writing.has_room:
             return None
-        return self._next_run(now_ms) if self.slots.may_start(self, self._most_runs, now_ms) else None
+        if self.slots.may_start(self, self._most_runs, now_ms) and (run := self._next_run(now_ms)) is not None:
+            return run
+        return self.outbox.steps.popleft() if self.outbox.steps else None
 
     def _go_on_early(self, delay: DelayRules[R], now_ms: int) -> None:
         """Let the records of a topic with a delay go on, and have those written that move to another topic."""
@@ -271,6 +283,9 @@ class RecordHandling(Generic[R]):
         # not wait for full batches. If it asks itself, its grave suspect waits until the others are done, and not only
         # for its own runs.
         self._choice.is_draining = self.gate.is_asked(self, now_ms)
+        if self._starts is not None and not self._starts.may_start(now_ms):
+            self._wait_for_tokens(self._starts, now_ms)
+            return None
         is_quiet = is_quiet and (not self._needs_process or self.gate.may_isolate(self, now_ms))
         # Two handlers with grave suspects would wait for each other until their 30 seconds are over. The one that does
         # not have the turn runs its other records until then, so that it is drained, too.
@@ -281,11 +296,21 @@ class RecordHandling(Generic[R]):
         if run is not None:
             self.runs.under_way[run] = now_ms
             self.slots.started(self)
+            if self._starts is not None:
+                self._starts.started(len(run.records), now_ms)
             first = None if run.opened is None else run.opened[0]
             # A retry has survived an attempt, so it is not what ended a process, and others need not wait for it again.
             if first is not None and not first.attempts and self.holdings.suspects.is_grave(first):
                 self.gate.isolated(self, now_ms)
         return run
+
+    def _wait_for_tokens(self, starts: LimitedStarts, now_ms: int) -> None:
+        # The 30 seconds for which others wait for a suspect begin when it could start.
+        if starts.waits_long(now_ms):
+            self.holdings.suspects.begin_anew(now_ms)
+        # A worker that stops does not wait for records that could not start in its time.
+        if self._stop_ms is not None and starts.due_ms is not None and starts.due_ms >= self._stop_ms:
+            self._release_held(now_ms)
 
     @property
     def running(self) -> int:
@@ -300,6 +325,8 @@ class RecordHandling(Generic[R]):
     def runnable(self, now_ms: int) -> int:
         """Return how many runs could start if there were slots, at least about; 0 if something else is in the way."""
         if self._is_over(now_ms) or self.gate.is_shut or not self.gate.may_start(self, now_ms):
+            return 0
+        if self._rate is not None and not self._rate.tokens(now_ms):
             return 0
         return self._choice.runnable(now_ms, is_quiet=self._is_quiet)
 
@@ -322,8 +349,12 @@ class RecordHandling(Generic[R]):
     def has_grave_suspects(self) -> bool:
         """True while it holds suspects that need the process to themselves, and that it could run."""
         # With an open breaker or during a stop, grave suspects do not ask for the process: an outage may last for
-        # hours, and a stop has only seconds, in which the others have to finish their own records.
-        return self.holdings.suspects.has_grave and not self.breaker.is_open and self._stop_ms is None
+        # hours, and a stop has only seconds, in which the others have to finish their own records. Nor do they while a
+        # rate limit keeps them from starting.
+        if self.breaker.is_open or self._stop_ms is not None:
+            return False
+        waits_long = self._starts is not None and self._starts.waits_long(self._asked_ms)
+        return self.holdings.suspects.has_grave and not waits_long
 
     @property
     def is_drained(self) -> bool:
@@ -366,6 +397,7 @@ class RecordHandling(Generic[R]):
         times += [part.due_after(self._asked_ms) for part in (holdings.waiting, holdings.unordered)]
         times.append(holdings.early.next_ms)
         times += [self._choice.batch_due_ms, self.gate.wakes_ms(self, self._asked_ms)]
+        times += [None if self._starts is None else self._starts.due_ms]
         # Without a record to probe with, the time of the next probe is no reason to wake up.
         if self.breaker.is_open and (holdings.held or holdings.waiting):
             times.append(self.breaker.next_probe_ms)
@@ -488,6 +520,17 @@ class RecordHandling(Generic[R]):
         return self._stop_ms is not None and now_ms >= self._stop_ms
 
     # ---------------------------------------------------------------------------------------- metrics
+
+    def take_limited_ms(self) -> int:
+        """Return for how long the rate limit has kept records from starting since the last call."""
+        return 0 if self._rate is None else self._rate.take_waited_ms()
+
+    def leave(self) -> None:
+        """Leave what is shared with others, as the driver has ended."""
+        self.gate.leave(self)
+        self.slots.leave(self)
+        if self._starts is not None:
+            self._starts.leave()
 
     @property
     def in_hand(self) -> Mapping[str, int]:

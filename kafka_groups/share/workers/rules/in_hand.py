@@ -125,9 +125,17 @@ class WaitingRecords(Generic[R]):
             return self._heap[0][0]
         return min((due_ms for due_ms, _, _ in self._heap if due_ms > now_ms), default=None)
 
+    def is_due(self, now_ms: int) -> bool:
+        """Return whether a record is due."""
+        return bool(self._heap) and self._heap[0][0] <= now_ms
+
+    def count_due(self, now_ms: int) -> int:
+        """Return how many records are due."""
+        return sum(due_ms <= now_ms for due_ms, _, _ in self._heap)
+
     def take_due(self, now_ms: int) -> OpenRecord[R] | None:
         """Take the record that has been due for longest; None if none is due."""
-        return heapq.heappop(self._heap)[2] if self._heap and self._heap[0][0] <= now_ms else None
+        return heapq.heappop(self._heap)[2] if self.is_due(now_ms) else None
 
     def take_longest_there(self, matches: Callable[[OpenRecord[R]], bool]) -> OpenRecord[R] | None:
         """Take the record that has waited for longest among those that match, even before its time."""

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.failures.verdicts import tells_of_sink
 from kafka_groups.share.workers.rules.holdings import Holdings
-from kafka_groups.share.workers.rules.limits import HandlingRules
+from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
 from kafka_groups.share.workers.rules.pace import HandlerPace
 from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord
 
@@ -30,6 +30,8 @@ class RunChoice(Generic[R]):
         is_stopping: Whether the worker stops, so that batches wait for no other records.
         is_draining: Whether another handler waits until this one has nothing in hand. Batches do not wait then, either.
         yields: Whether the suspects of another handler run first. Others of this one do not wait for its own then.
+        tokens: How many attempts may start now; None without a rate limit.
+        largest_batch: The most records of a batch that a rate limit allows; None without one.
     """
 
     def __init__(self, rules: HandlingRules[R], holdings: Holdings[R], breaker: Breaker, pace: HandlerPace) -> None:
@@ -40,6 +42,8 @@ class RunChoice(Generic[R]):
         self._batch_since_ms: int | None = None
         self._are_others_next = False
         self.is_stopping = self.is_draining = self.yields = False
+        self.tokens: int | None = None
+        self.largest_batch: int | None = None
 
     def next_run(self, running: int, now_ms: int, *, is_quiet: bool, probes: bool) -> InvokeHandler[R] | None:
         """Return the next run; None if nothing may start.
@@ -77,7 +81,9 @@ class RunChoice(Generic[R]):
         due_ms = holdings.waiting.next_due_ms
         due = int(due_ms is not None and due_ms <= now_ms)
         if self._rules.batch is not None:
-            return due + len(holdings.halves) + int(self._has_full_batch(self._rules.batch.max_records, now_ms))
+            return (
+                due + len(holdings.halves) + int(self._has_full_batch(self._most_of_batch(self._rules.batch), now_ms))
+            )
         return due + len(holdings.ready) + len(holdings.fresh)
 
     def _suspect(self, now_ms: int, *, is_quiet: bool) -> InvokeHandler[R] | None:
@@ -94,13 +100,24 @@ class RunChoice(Generic[R]):
         # A retry runs alone: it has failed before, and the records behind it in a run would wait for it.
         if (due := holdings.waiting.take_due(now_ms)) is not None:
             return self._run_of([due])
-        size = self._pace.run_size(len(holdings.fresh) + len(holdings.ready), slots)
+        # With a rate limit, an attempt has to start when its token is taken, and not when those before it have ended.
+        is_limited = self.tokens is not None
+        size = 1 if is_limited else self._pace.run_size(len(holdings.fresh) + len(holdings.ready), slots)
         # Ready records were in hand before the fresh ones, for example as records that waited for a key, so they go
         # first.
         if holdings.ready:
             return self._run_of([holdings.ready.popleft() for _ in range(min(size, len(holdings.ready)))])
         fresh = holdings.fresh.take(size)
         return InvokeHandler(fresh) if fresh else None
+
+    def size_of_next(self, now_ms: int) -> int:
+        """Return how many records the next run has, if nothing but a rate limit keeps it from starting; 0 for none."""
+        holdings = self._holdings
+        if self._breaker.is_open:
+            return int(self._breaker.may_probe(now_ms) and bool(holdings.held or holdings.waiting))
+        if self._rules.batch is None:
+            return int(bool(holdings.held) or holdings.waiting.is_due(now_ms))
+        return self._size_of_next_batch(now_ms, self._rules.batch) or int(bool(holdings.suspects))
 
     # ---------------------------------------------------------------------------------------- probes
 
@@ -152,15 +169,30 @@ class RunChoice(Generic[R]):
         # waited already.
         if holdings.halves:
             return self._run_of(holdings.halves.popleft())
-        if due := self._due(limits.max_records, now_ms):
+        most = limits.max_records if self.tokens is None else min(limits.max_records, self.tokens)
+        if due := self._due(most, now_ms):
             return self._run_of(due)
-        if not self._is_batch_due(limits.max_records, now_ms):
+        if not self._is_batch_due(self._most_of_batch(limits), now_ms):
             return None
         self._batch_since_ms = None
         if holdings.ready:
-            return self._run_of([holdings.ready.popleft() for _ in range(min(limits.max_records, len(holdings.ready)))])
-        fresh = self._fresh(limits.max_records)
+            return self._run_of([holdings.ready.popleft() for _ in range(min(most, len(holdings.ready)))])
+        fresh = self._fresh(most)
         return InvokeHandler(fresh, is_batch=True) if fresh else None
+
+    def _most_of_batch(self, limits: BatchSizes) -> int:
+        return limits.max_records if self.largest_batch is None else min(limits.max_records, self.largest_batch)
+
+    def _size_of_next_batch(self, now_ms: int, limits: BatchSizes) -> int:
+        """Return how many records the next batch has, in the order in which `_batch` looks for one."""
+        holdings, most = self._holdings, self._most_of_batch(limits)
+        if holdings.halves:
+            return len(holdings.halves[0])
+        there = holdings.waiting.count_due(now_ms)
+        if not there and self._is_batch_due(most, now_ms):
+            there = len(holdings.ready) or len(holdings.fresh)
+        # A batch waits until there are tokens for all of it, unless nobody has the time: then it is smaller.
+        return min(there, 1 if self.is_stopping or self.is_draining else most)
 
     def _fresh(self, most: int) -> Sequence[R]:
         taken = list(self._holdings.fresh.take(most))

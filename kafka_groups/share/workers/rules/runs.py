@@ -39,6 +39,7 @@ class RunningRecords(Generic[R]):
 
     Attributes:
         under_way: The runs, with the times when they began.
+        keeps_unstarted: Whether a slow run keeps what it has not started. With a rate limit it has the tokens for it.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class RunningRecords(Generic[R]):
         self._writing = writing
         self._outbox = outbox
         self.under_way: dict[InvokeHandler[R], int] = {}
+        self.keeps_unstarted = False
 
     def oldest_places(self) -> Iterator[RecordId]:
         """Return places among which are the oldest of each partition."""
@@ -64,6 +66,8 @@ class RunningRecords(Generic[R]):
 
     def stretched(self, now_ms: int) -> None:
         """Take back what slow runs have not started, so that other slots can run it."""
+        if self.keeps_unstarted:
+            return
         for run, since_ms in self.under_way.items():
             # A run was sized for a fast handler. If one of its records is slow, those behind it would wait although
             # other slots are free. A batch is one call with all its records, so nothing of it can be taken back.

@@ -10,6 +10,8 @@ from typing import Protocol
 
 from attrs import define
 
+from kafka_groups.share.workers.rules.handler_rate import HandlerRate
+
 __all__ = ["SharedSlots", "SlotUser"]
 
 
@@ -45,10 +47,15 @@ class SharedSlots:
 
     Args:
         concurrency: The number of slots.
+        rate: How many attempts may start; None without a rate limit.
+
+    Attributes:
+        rate: The same. The users share it, too.
     """
 
-    def __init__(self, concurrency: int) -> None:
+    def __init__(self, concurrency: int, rate: HandlerRate | None = None) -> None:
         self._concurrency = concurrency
+        self.rate = rate
         self._entries: list[_SlotEntry] = []
         self._claims = count()
         self._was_retry = False

@@ -150,8 +150,7 @@ class HandlerDriver:
             self._commits.give_up()
             self._note_gauges()
             self._report.stopped()
-            self._gate.leave(self._handling)
-            self._shared_slots.leave(self._handling)
+            self._handling.leave()
         if self._handling.outcomes.stopped_by is not None:
             raise self._handling.outcomes.stopped_by
 

@@ -129,6 +129,8 @@ class HandlerReport:
         """Report the state of the handler."""
         self._observer.in_hand(handling.in_hand)
         self._observer.breaker(is_open=handling.breaker.is_open)
+        if (limited_ms := handling.take_limited_ms()) > 0:
+            self._observer.rate_limited(limited_ms / 1000)
         self._observer.oldest(handling.windows.oldest_ms / 1000)
         uses = handling.windows.uses
         self._observer.windows({(p.topic or str(p.topic_id), p.partition): use.used for p, use in uses.items()})

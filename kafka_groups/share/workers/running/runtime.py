@@ -20,9 +20,11 @@ from kafka_groups.share.workers.group_start import set_group_start
 from kafka_groups.share.workers.handlers import HandlerSpec, record_key
 from kafka_groups.share.workers.health import HAS_STOPPED, Health, stopped_health
 from kafka_groups.share.workers.options.retry_option import longest_wait_s
+from kafka_groups.share.workers.rate_limits import rate_rule
 from kafka_groups.share.workers.rules.dead_letter_headers import makes_dead_letters, record_id
 from kafka_groups.share.workers.rules.failures.breaker import Breaker
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
+from kafka_groups.share.workers.rules.handler_rate import HandlerRate
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
@@ -46,7 +48,7 @@ from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.running.slots import HandlerSlots, TaskSlots, ThreadSlots
 from kafka_groups.telemetry.workers import WorkerTelemetry
 
-__all__ = ["WorkerConsumer", "WorkerRuntime", "connection_of", "handling_rules", "worker_consumer"]
+__all__ = ["WorkerConsumer", "WorkerRuntime", "connection_of", "handler_rate", "handling_rules", "worker_consumer"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
 cut_tracebacks(_LOG)
@@ -99,8 +101,14 @@ def handling_rules(member: HandlerMember, group: HandlerGroup, clock: Clock) -> 
         on_blocked=spec.on_blocked,
         retry=member.retry_rules(clock),
         # Tasks begin at once and need no queue, and a batch that waits in one could not grow any more.
-        queued=0 if spec.is_async or spec.batch is not None else min(spec.concurrency, _MOST_QUEUED),
+        # An attempt with a rate limit starts when its token is taken.
+        queued=0 if spec.is_async or spec.batch or spec.rate_limit else min(spec.concurrency, _MOST_QUEUED),
     )
+
+
+def handler_rate(spec: HandlerSpec, processes: int) -> HandlerRate | None:
+    """Return the tokens of a handler in one of so many processes; None without a rate limit."""
+    return None if spec.rate_limit is None else HandlerRate(rate_rule(spec.rate_limit, processes))
 
 
 @define(eq=False)
@@ -193,7 +201,8 @@ class WorkerRuntime:
         """
         try:
             for spec in self._specs:
-                slots, shared = self._slots(spec), SharedSlots(spec.concurrency)
+                rate = handler_rate(spec, self._settings.processes)
+                slots, shared = self._slots(spec), SharedSlots(spec.concurrency, rate)
                 breaker = Breaker.of_handler(self._rng)
                 for member in members_of(spec, self._settings.group_id):
                     self._running.append(await self._prepared(member, slots, shared, breaker))

@@ -32,6 +32,7 @@ class RuntimeSettings:
         middleware: Around each attempt, the first outermost.
         start: Where the group begins; None leaves it to the group.
         sets_start: Whether this process sets that. A worker process leaves it to its parent.
+        processes: The number of processes that this worker has, among which rate limits are divided.
         environment: Network, clock and randomness; None for the real ones.
         shutdown_ms: How long records in hand may run on when the worker stops.
         producer: Keys of the producer, as the user gave them.
@@ -50,6 +51,7 @@ class RuntimeSettings:
     middleware: Sequence[Middleware] = ()
     start: GroupStart | None = None
     sets_start: bool = True
+    processes: int = 1
     environment: "Environment | None" = None
     shutdown_ms: int = 25_000
     producer: Mapping[str, object] = field(factory=dict, repr=False)

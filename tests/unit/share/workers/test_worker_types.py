@@ -21,8 +21,8 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from kafka_groups import (
-    Attempt, AttemptTimeoutError, Backoff, Batch, OnError, Reject, Retry, ShareRecord, Worker, current_attempt, inject,
-    serdes,
+    Attempt, AttemptTimeoutError, Backoff, Batch, OnError, RateLimit, Reject, Retry, ShareRecord, Worker,
+    current_attempt, inject, serdes,
 )
 
 @dataclass(frozen=True)
@@ -90,6 +90,12 @@ def raw(value: bytes) -> None: ...
 def null(value: str | None) -> int:
     return 5
 
+@worker.handler("limited", rate_limit="10/s")
+def limited(value: bytes) -> None: ...
+
+@worker.batch_handler("bulk", rate_limit=RateLimit(10, per=60.0, burst=500))
+def bulk(batch: Batch[bytes]) -> None: ...
+
 Worker("g", bootstrap_servers="x", start="earliest")
 Worker("g", bootstrap_servers="x", start=timedelta(hours=1))
 
@@ -116,6 +122,8 @@ WRONG = (
     "worker.handler('a', value=serdes.nullable(serdes.string))(lambda_str)\ndef lambda_str(value: str) -> None: ...",
     "Worker('g', bootstrap_servers='x', auto_renew=True)",
     "Worker('g', bootstrap_servers='x', max_poll_records=5)",
+    "worker.handler('a', rate_limit=10)",
+    "RateLimit('10/s')",
     "Worker('g', bootstrap_servers='x', start='first')",
     "Worker('g', bootstrap_servers='x', start=3600)",
     "Worker('g', bootstrap_servers='x', start=datetime(2026, 1, 31))",

@@ -16,6 +16,7 @@ from kafka_groups import (
     Batch,
     Health,
     OnError,
+    RateLimit,
     Reject,
     Retry,
     ShareRecord,
@@ -717,3 +718,31 @@ def test_a_driver_is_entered_once_and_not_within_a_loop(worker: Worker, sink: Si
         raise AssertionError("it was entered")
     with pytest.raises(IllegalStateError, match="the worker has stopped"):
         test.deliver("orders", b"1")
+
+
+# ------------------------------------------------------------------------------------------------ rates
+
+
+def test_attempts_with_a_rate_limit_start_as_virtual_time_passes(worker: Worker, sink: Sink) -> None:
+    worker.handler("orders", value=serdes.string, rate_limit=RateLimit(10, burst=2), retries=QUICK)(sink.take)
+    sink.errors["0"] = LookupError("no such customer")
+    with WorkerTestDriver(worker) as test:
+        orders = [test.deliver("orders", str(number)) for number in range(5)]
+        assert sink.values == ["0", "1"]
+        assert orders[2].state is DeliveryState.HELD
+        assert test.health().is_ready
+        test.advance(seconds=0.1)
+        assert sink.values == ["0", "1", "2"]
+        test.advance(seconds=0.2)
+        assert sink.values == ["0", "1", "2", "3", "4"]
+        sink.errors.clear()
+        test.advance(seconds=1)
+        assert [order.outcome for order in orders] == [Outcome.ACCEPTED] * 5
+        assert [order.attempts for order in orders] == [2, 1, 1, 1, 1]
+
+
+def test_a_start_of_a_worker_changes_no_group_in_a_test(sink: Sink) -> None:
+    worker = Worker("shop", bootstrap_servers="localhost:9092", start="earliest")
+    worker.handler("orders")(sink.take)
+    with WorkerTestDriver(worker) as test:
+        assert test.deliver("orders", b"5").outcome is Outcome.ACCEPTED

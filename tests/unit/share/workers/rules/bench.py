@@ -8,12 +8,14 @@ from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.options.retry_option import longest_wait_s
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
+from kafka_groups.share.workers.rules.handler_rate import HandlerRate, RateRule
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
 from kafka_groups.share.workers.rules.outbox import EventKind
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopics
 from kafka_groups.share.workers.rules.runs import NO_OUTPUTS, Outputs
+from kafka_groups.share.workers.rules.slot_sharing import SharedSlots
 from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, FailedRecord, InvokeHandler, WriteRecords
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.jobs import PARTITIONS, Job, dead_letter, record_id, retry_rules_of_jobs
@@ -68,6 +70,7 @@ class Bench:
         queued: int = 0,
         retry_topics: RetryTopics | None = None,
         others: "Bench | None" = None,
+        rate: RateRule | None = None,
     ) -> None:
         self.unknown: set[str | None] = set()
         retries = Backoff(first=1, most=4, times=times, jitter=0)
@@ -92,10 +95,11 @@ class Bench:
             retry=None if retry_topics is None else retry_rules_of_jobs(retry_topics),
         )
         shared = None if others is None else others.handling
+        slots = SharedSlots(concurrency, None if rate is None else HandlerRate(rate))
         self.handling: RecordHandling[Job] = RecordHandling(
             rules,
             random.Random(7),
-            slots=None if shared is None else shared.slots,
+            slots=slots if shared is None else shared.slots,
             is_retry=shared is not None,
             breaker=None if shared is None else shared.breaker,
         )

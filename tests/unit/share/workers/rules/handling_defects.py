@@ -11,10 +11,12 @@ from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.in_hand import FreshRecords, WaitingRecords
 from kafka_groups.share.workers.rules.keys import KeyOrder
+from kafka_groups.share.workers.rules.limited_starts import LimitedStarts
 from kafka_groups.share.workers.rules.lost import LostRecords
 from kafka_groups.share.workers.rules.outbox import HandlingOutbox
 from kafka_groups.share.workers.rules.outcomes import AttemptOutcomes
 from kafka_groups.share.workers.rules.record_writes import RecordWrites
+from kafka_groups.share.workers.rules.run_choice import RunChoice
 from kafka_groups.share.workers.rules.runs import Outputs, RunningRecords
 from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord, WritePurpose, WriteRecords
 from kafka_groups.share.workers.rules.suspects import SuspectRecords
@@ -395,6 +397,80 @@ def one_run_too_many(patch: Patch) -> None:
     patch.setattr(RecordHandling, "_most_runs", property(lambda self: self._rules.concurrency + 1))
 
 
+# ---------------------------------------------------------------------------------------------- rates
+
+
+def batches_take_one_token(patch: Patch) -> None:
+    """A batch counts as one attempt for the rate limit."""
+    started = LimitedStarts.started
+    patch.setattr(LimitedStarts, "started", lambda self, records, now_ms: started(self, min(1, records), now_ms))
+
+
+def retries_take_no_tokens(patch: Patch) -> None:
+    """Only first attempts count for the rate limit."""
+    next_run = RecordHandling._next_run
+
+    def next_run_for_nothing(self: Handling, now_ms: int) -> Any:
+        run = next_run(self, now_ms)
+        if run is not None and run.opened and run.opened[0].attempts and self._starts is not None:
+            self._starts.started(-len(run.records), now_ms)
+        return run
+
+    patch.setattr(RecordHandling, "_next_run", next_run_for_nothing)
+
+
+def probes_take_no_tokens(patch: Patch) -> None:
+    """While the breaker is open, the rate limit does not hold."""
+    may_start = LimitedStarts.may_start
+
+    def may_probe(self: LimitedStarts, now_ms: int) -> bool:
+        return self._choice._breaker.is_open or may_start(self, now_ms)
+
+    patch.setattr(LimitedStarts, "may_start", may_probe)
+
+
+def limited_runs_have_several_records(patch: Patch) -> None:
+    """A slot gets several records for whose attempts the tokens are taken at once."""
+    single = RunChoice._single
+
+    def unlimited(self: RunChoice[Any], slots: int, now_ms: int) -> Any:
+        tokens, self.tokens = self.tokens, None
+        try:
+            return single(self, slots, now_ms)
+        finally:
+            self.tokens = tokens
+
+    patch.setattr(RunChoice, "_single", unlimited)
+
+
+def batches_are_larger_than_their_tokens(patch: Patch) -> None:
+    """A batch starts as soon as there is one token."""
+    size = RunChoice._size_of_next_batch
+    patch.setattr(RunChoice, "_size_of_next_batch", lambda self, *given: min(1, size(self, *given)))
+    batch = RunChoice._batch
+
+    def uncut(self: RunChoice[Any], now_ms: int) -> Any:
+        tokens, self.tokens = self.tokens, None
+        try:
+            return batch(self, now_ms)
+        finally:
+            self.tokens = tokens
+
+    patch.setattr(RunChoice, "_batch", uncut)
+
+
+def nobody_wakes_for_tokens(patch: Patch) -> None:
+    """The driver is not told when the next token comes."""
+    wakes_ms = RecordHandling.wakes_ms
+
+    def sleeps(self: Handling) -> int | None:
+        if self._starts is not None:
+            self._starts.due_ms = None
+        return wakes_ms(self)
+
+    patch.setattr(RecordHandling, "wakes_ms", sleeps)
+
+
 DEFECTS = by_name(
     outputs_need_no_confirmation,
     handlers_run_again_after_a_failed_write,
@@ -432,4 +508,10 @@ DEFECTS = by_name(
     windows_leave_out_what_waits,
     due_times_in_the_past_wake,
     one_run_too_many,
+    batches_take_one_token,
+    retries_take_no_tokens,
+    probes_take_no_tokens,
+    limited_runs_have_several_records,
+    batches_are_larger_than_their_tokens,
+    nobody_wakes_for_tokens,
 )

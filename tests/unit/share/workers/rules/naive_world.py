@@ -9,10 +9,12 @@ from kafka_groups.errors import DeliveryFailedError, OperationTimeoutError
 from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.rules.failures.signals import OutputError, ParseError, Reject
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
+from kafka_groups.share.workers.rules.handler_rate import HandlerRate, RateRule
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
 from kafka_groups.share.workers.rules.outbox import EventKind
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.share.workers.rules.slot_sharing import SharedSlots
 from kafka_groups.share.workers.rules.steps import (
     AcknowledgeRecords,
     FailedRecord,
@@ -34,6 +36,7 @@ from tests.unit.share.workers.rules.jobs import (
 )
 from tests.unit.share.workers.rules.naive_broker import NaiveBroker
 from tests.unit.share.workers.rules.naive_checks import Checks, Slot
+from tests.unit.share.workers.rules.naive_rate import NaiveRate
 
 __all__ = ["NaiveWorld", "WorldPlan"]
 
@@ -61,6 +64,7 @@ class WorldPlan:
         limit: The delivery limit.
         is_fast: Whether runs have several records.
         has_outputs: Whether most successes have outputs.
+        rate: The rate limit; None for none.
     """
 
     seed: int
@@ -72,6 +76,7 @@ class WorldPlan:
     limit: int = 5
     is_fast: bool = False
     has_outputs: bool = False
+    rate: RateRule | None = None
 
     def rules(self) -> HandlingRules[Job]:
         """Return the rules of the handler."""
@@ -100,11 +105,13 @@ class NaiveWorld:
         self.rng = random.Random(plan.seed)
         self.broker = NaiveBroker(plan.limit, ("ann", "bob") if plan.is_keyed else (), self.rng)
         self.handler = HandlerPlan(self.rng)
-        self.handling: RecordHandling[Job] = RecordHandling(plan.rules(), self.rng)
+        slots = SharedSlots(plan.concurrency, None if plan.rate is None else HandlerRate(plan.rate))
+        self.handling: RecordHandling[Job] = RecordHandling(plan.rules(), self.rng, slots=slots)
         if plan.is_fast:
             for _ in range(5):
                 self.handling.pace.ran(100, 10)
         self.checks = Checks(DeliveryPolicy(plan.limit), plan.concurrency, plan.copies)
+        self.rate = None if plan.rate is None else NaiveRate(plan.rate)
         self.now_ms = self.attempts = 0
         self.slots: list[Slot] = []
         self.copies: list[WriteRecords[Job]] = []
@@ -373,6 +380,8 @@ class NaiveWorld:
             unconfirmed = [job for settle in self.settles for job in settle.records]
             self.checks.run(step, self.slots, unconfirmed, self.now_ms)
             self.checks.other_probe(step, self._idle(step))
+            if self.rate is not None:
+                self._look_at_rate(self.rate, step)
             self.slots.append(Slot(step, self.now_ms))
         elif isinstance(step, WriteRecords):
             assert step.opened.record.is_in_hand, f"{step.opened.record} is copied without a lock"
@@ -390,6 +399,10 @@ class NaiveWorld:
             self.copies.remove(write)
             write.opened.record.is_writing = False
             self.handling.writing.withdrew(write, self.now_ms)
+
+    def _look_at_rate(self, rate: NaiveRate, run: InvokeHandler[Job]) -> None:
+        rate.start(len(run.records), self.now_ms)
+        assert run.is_batch or len(run.records) == 1, "an attempt that starts later than its token is taken"
 
     def _idle(self, run: InvokeHandler[Job]) -> list[Job]:
         """Return what could be probed instead: records that wait for a retry, and those that nobody has tried."""
@@ -412,6 +425,9 @@ class NaiveWorld:
         )
         is_over = self.ends_ms is not None and self.now_ms >= self.ends_ms + FOR_CONFIRMATIONS_MS
         assert not (is_over and list(self.handling.writing)), "a worker whose time is over waits for writes"
+        if self.rate is not None and self.handling._starts is not None and self.handling._starts.due_ms is not None:
+            most = min(4, self.rate.rule.burst) if self.plan.is_batch else 1
+            assert self.rate.allowed(self.now_ms) < most, "records wait although the rate allows them to start"
         self.handling.measure_windows(self.now_ms)
         oldest = {use.partition: use.oldest for use in self.handling.windows.uses.values()}
         assert oldest == _oldest([*self.in_hand, *lost]), "the windows"

@@ -3,12 +3,14 @@
 import random
 from collections.abc import Callable
 
+from kafka_groups.share.workers.rules.handler_rate import RateRule
 from tests.unit.share.workers.rules.naive_world import NaiveWorld, WorldPlan
 
 __all__ = ["play_scene"]
 
 EVENTS = 150
 WAITS_MS = (1, 5, 30, 200, 1_000, 4_000, 31_000)
+RATES = (None, None, RateRule(5, 1_000, 3), RateRule(2, 60_000, 1), RateRule(50, 1_000, 50))
 GRACES_MS = (0, 500, 25_000)
 
 Event = Callable[[NaiveWorld, random.Random], None]
@@ -54,6 +56,7 @@ def _plan(seed: int, rng: random.Random) -> WorldPlan:
         limit=rng.randint(2, 5),
         is_fast=rng.random() < 0.5,
         has_outputs=rng.random() < 0.5,
+        rate=rng.choice(RATES),
     )
 
 

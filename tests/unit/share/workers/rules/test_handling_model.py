@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from tests.unit.share.workers.rules.naive_world import NaiveWorld, WorldPlan
+from tests.unit.share.workers.rules.random_scenes import RATES
 
 CHOICE = st.integers(0, 50)
 WORKS = st.sampled_from([True, True, True, False])
@@ -21,6 +22,7 @@ plans = st.builds(
     limit=st.integers(2, 5),
     is_fast=st.booleans(),
     has_outputs=st.booleans(),
+    rate=st.sampled_from(RATES),
 )
 
 
