@@ -17,6 +17,7 @@ from kafka_groups.errors import KafkaGroupsError, TopicAuthorizationFailedError,
 from kafka_groups.records.asking import deleting
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions
+from kafka_groups.records.fetching.validating import not_readable
 from kafka_groups.records.producing.refusal_texts import not_writable
 from kafka_groups.records.reader import RecordReader
 from kafka_groups.share.dead_letters.log_reading import LogReading
@@ -113,10 +114,16 @@ class DeadLetterTopic:
             UnknownTopicOrPartitionError: It does not exist.
             KafkaGroupsError: The brokers do not tell.
         """
-        found = await self.partitions_of([self.name])
-        if not found[self.name]:
+        return await self._partitions(not_readable(self.name, self._principal))
+
+    async def _partitions(self, denied: KafkaGroupsError) -> tuple[TopicPartition, ...]:
+        try:
+            found = (await self.partitions_of([self.name]))[self.name]
+        except TopicAuthorizationFailedError as error:
+            raise denied from error
+        if not found:
             raise UnknownTopicOrPartitionError(f"The topic {self.name} does not exist. Correct its name.")
-        return found[self.name]
+        return found
 
     async def partitions_of(self, topics: Iterable[str]) -> Mapping[str, tuple[TopicPartition, ...]]:
         """Return the partitions of topics; none for one that does not exist.
@@ -253,20 +260,29 @@ class DeadLetterTopic:
         Raises:
             KafkaGroupsError: The brokers do not tell.
         """
-        partitions = await self.partitions()
+        partitions = await self._partitions(self._not_deletable)
         begins = (await offsets_at(self.ask(), partitions, EARLIEST)).checked().values
         until = LATEST if before_ms is None else before_ms
         ends = (await offsets_at_or_ends(self.ask(), partitions, until)).checked().values
         return [RecordsToDelete(each, begins[each], max(begins[each], ends[each])) for each in sorted(partitions)]
 
-    async def delete(self, records: Iterable[RecordsToDelete]) -> Mapping[TopicPartition, Exception]:
+    async def delete(self, records: Iterable[RecordsToDelete]) -> Mapping[TopicPartition, KafkaGroupsError]:
         """Delete records. Return the errors of partitions that kept theirs.
 
         Raises:
             KafkaGroupsError: The brokers cannot be used at all.
         """
         before = {each.partition: each.before for each in records}
-        return (await self.ask()(deleting(before))).errors if before else {}
+        errors = (await self.ask()(deleting(before))).errors if before else {}
+        return {
+            place: self._not_deletable if isinstance(error, TopicAuthorizationFailedError) else error
+            for place, error in errors.items()
+        }
+
+    @property
+    def _not_deletable(self) -> KafkaGroupsError:
+        text = f"{self._principal} may not delete records of {self.name}. Grant the operation Delete on the topic."
+        return TopicAuthorizationFailedError(text)
 
 
 def rounds_of(wanted: Iterable[tuple[TopicPartition, int]]) -> Sequence[Bounds]:
