@@ -302,9 +302,12 @@ def test_a_ratio_to_an_earlier_commit_is_the_median_of_the_rounds() -> None:
 @pytest.mark.timeout(120)
 def test_workers_are_compared_with_programs_written_by_hand(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
-    arguments = ["workers", "--part=rates", "--part=import", "--records=5000", "--rounds=1", f"--json={written}"]
+    parts = [f"--part={part}" for part in ("rates", "outputs", "import")]
+    arguments = ["workers", *parts, "--records=5000", "--rounds=1", f"--json={written}"]
     result = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     figures = json.loads(written.read_text())["workers"]
     assert len(figures["rates"]["ratios"]) == 4
     assert min(figures["rates"]["records a second"].values()) > 0
+    assert len(figures["outputs"]["ratios"]) == 2
+    assert min(figures["outputs"]["records a second"].values()) > 0

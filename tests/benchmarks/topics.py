@@ -21,9 +21,9 @@ _VALUE = bytes(100)
 _SERVE_EVERY = 10_000
 
 
-def new_topic(bootstrap_servers: str, partitions: int = PARTITIONS) -> str:
+def new_topic(bootstrap_servers: str, partitions: int = PARTITIONS, *, name: str | None = None) -> str:
     """A topic that nobody has used before."""
-    topic = unique_name("benchmark")
+    topic = name or unique_name("benchmark")
     admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 3})
     _wait_for(admin.create_topics([NewTopic(topic, partitions, 1)]))
     return topic

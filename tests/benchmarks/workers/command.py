@@ -12,17 +12,22 @@ from tests.benchmarks.brokers import TARGETS, running
 from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.topics import RECORDS_PER_BATCH, new_topic, produce
 from tests.benchmarks.workers import measures
+from tests.benchmarks.workers.output_programs import OUTPUT_PROGRAMS, output_topic
 from tests.benchmarks.workers.programs import PROGRAMS
 
 __all__ = ["workers"]
 
-_PARTS: Final = ("rates", "processes", "delay", "memory", "skewed", "import")
+_PARTS: Final = ("rates", "outputs", "processes", "delay", "memory", "skewed", "import")
 _BATCHES: Final = tuple(RECORDS_PER_BATCH)
 _POOL: Final = "thread pool"
 _POOL_RECORDS: Final = 60_000
 """The program with a ThreadPoolExecutor is slow: it gets fewer records."""
 _SPINNING_RECORDS: Final = 200_000
 _SPINNING_S: Final = 5.0
+_OUTPUT_RECORDS: Final = 150_000
+_WAITING_RECORDS: Final = 6_000
+"""The program whose threads wait for each record is slow: it gets fewer records."""
+_OUTPUT_RATIOS: Final = (("output, 1 thread", "loop with flush"), ("output, 1 thread", "waits in 16 threads"))
 _RATIOS: Final = (
     ("def, 1 thread", "bare loop"),
     ("def, 16 threads", "bare loop"),
@@ -41,11 +46,13 @@ _RATIOS: Final = (
 @click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write figures here.")
 def workers(*, parts: Sequence[str], target: str, batches: str, records: int, rounds: int,
             json_file: Path | None) -> None:  # fmt: skip
-    """Handler workers: rates as ratios to programs written by hand, delay, memory, a skewed topic, import."""
+    """Handler workers: rates as ratios to programs written by hand, outputs, delay, memory, a skewed topic, import."""
     figures: dict[str, object] = {}
     with running(target) as servers:
         if "rates" in parts:
             figures["rates"] = _rates(servers, batches, records, rounds)
+        if "outputs" in parts:
+            figures["outputs"] = _outputs(servers, batches, records, rounds)
         if "processes" in parts:
             figures["processes"] = _processes(servers, batches, rounds)
         if "delay" in parts:
@@ -72,8 +79,25 @@ def _rates(servers: str, batches: str, records: int, rounds: int) -> dict[str, o
             most = min(records, _POOL_RECORDS) if kind == _POOL else records
             rates[kind].append(measures.rate(servers, topic, kind, most).per_second)
             say(f"round {number + 1}, {kind}: {rates[kind][-1]:,.0f} records a second")
-    rows = [(f"{mine} / {other}", f"{_ratio(rates, mine, other):.2f}") for mine, other in _RATIOS]
-    console().print(table("Handler workers", ("case", "ratio"), rows))
+    return _compared("Handler workers", rates, _RATIOS)
+
+
+def _outputs(servers: str, batches: str, records: int, rounds: int) -> dict[str, object]:
+    topic = new_topic(servers)
+    new_topic(servers, name=output_topic(topic))
+    produce(servers, topic, most := min(records, _OUTPUT_RECORDS), batches)
+    rates: dict[str, list[float]] = {kind: [] for kind in OUTPUT_PROGRAMS}
+    for number in range(rounds):
+        for kind in OUTPUT_PROGRAMS:
+            count = min(most, _WAITING_RECORDS) if kind.startswith("waits") else most
+            rates[kind].append(measures.output_rate(servers, topic, kind, count).per_second)
+            say(f"round {number + 1}, {kind}: {rates[kind][-1]:,.0f} records a second")
+    return _compared("Outputs of handler workers", rates, _OUTPUT_RATIOS)
+
+
+def _compared(title: str, rates: dict[str, list[float]], ratios: Sequence[tuple[str, str]]) -> dict[str, object]:
+    rows = [(f"{mine} / {other}", f"{_ratio(rates, mine, other):.2f}") for mine, other in ratios]
+    console().print(table(title, ("case", "ratio"), rows))
     medians = {kind: median(values) for kind, values in rates.items()}
     return {"records a second": medians, "ratios": dict(rows)}
 

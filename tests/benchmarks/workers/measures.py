@@ -22,10 +22,11 @@ from tests.benchmarks.topics import new_group, new_topic, produce
 from tests.benchmarks.workers import spinning
 from tests.benchmarks.workers.waiting import HANDLER_S, WAITING_THREADS
 
-__all__ = ["Handled", "delay_ms", "import_s", "memory_bytes", "rate", "skewed_rate", "spinning_rate"]
+__all__ = ["Handled", "delay_ms", "import_s", "memory_bytes", "output_rate", "rate", "skewed_rate", "spinning_rate"]
 
 _TIMEOUT_S: Final = 400.0
 _PROGRAMS: Final = "tests.benchmarks.workers.programs"
+_OUTPUT_PROGRAMS: Final = "tests.benchmarks.workers.output_programs"
 _WAITING: Final = "tests.benchmarks.workers.waiting"
 _SKEWED_PARTITIONS: Final = 12
 _MEMORY_PARTITIONS: Final = 8
@@ -70,6 +71,12 @@ def _read(process: Child) -> Any:
 def rate(servers: str, topic: str, kind: str, records: int, checkout: Path | None = None) -> Handled:
     """Return what a program did that handled so many records, with the package of another checkout if one is given."""
     result = _result(_PROGRAMS, kind, servers, topic, new_group(servers), records, checkout=checkout)
+    return Handled(result["records"], result["seconds"], result["cpu_seconds"] / result["records"] * 1e6)
+
+
+def output_rate(servers: str, topic: str, kind: str, records: int) -> Handled:
+    """Return what a program did that wrote an output for each of so many records."""
+    result = _result(_OUTPUT_PROGRAMS, kind, servers, topic, new_group(servers), records)
     return Handled(result["records"], result["seconds"], result["cpu_seconds"] / result["records"] * 1e6)
 
 

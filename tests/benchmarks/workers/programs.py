@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import count
 from typing import Any
@@ -19,7 +19,7 @@ from attrs import define, field
 
 from kafka_groups import AcknowledgeType, AsyncKafkaShareConsumer, KafkaShareConsumer, Worker
 
-__all__ = ["PROGRAMS"]
+__all__ = ["PROGRAMS", "Meter", "begin_stop", "consumer_of", "run_program"]
 
 _THREADS = 16
 _TASKS = 100
@@ -57,7 +57,8 @@ class Meter:
         return {"records": self.wanted - 1, "seconds": self._ended - self._began, "cpu_seconds": time.process_time()}
 
 
-def _consumer(servers: str, group: str, **more: Any) -> KafkaShareConsumer[bytes, bytes]:
+def consumer_of(servers: str, group: str, **more: Any) -> KafkaShareConsumer[bytes, bytes]:
+    """Return a consumer that acknowledges each record."""
     return KafkaShareConsumer(
         bootstrap_servers=servers, group_id=group, acknowledgement_mode="explicit", auto_renew=True, **more
     )
@@ -66,7 +67,7 @@ def _consumer(servers: str, group: str, **more: Any) -> KafkaShareConsumer[bytes
 def bare_loop(servers: str, topic: str, group: str, meter: Meter) -> None:
     """A poll loop in explicit mode that accepts each record."""
     one = meter.one
-    with _consumer(servers, group) as consumer:
+    with consumer_of(servers, group) as consumer:
         consumer.subscribe([topic])
         while not meter.done.is_set():
             for record in consumer.poll(timeout=1.0):
@@ -79,7 +80,7 @@ def bare_loop(servers: str, topic: str, group: str, meter: Meter) -> None:
 def thread_pool(servers: str, topic: str, group: str, meter: Meter) -> None:
     """The how-to's program: a ThreadPoolExecutor, and a consumer that holds what it runs."""
     running: dict[Future[None], Any] = {}
-    with _consumer(servers, group) as consumer, ThreadPoolExecutor(_THREADS) as pool:
+    with consumer_of(servers, group) as consumer, ThreadPoolExecutor(_THREADS) as pool:
         consumer.subscribe([topic])
         while not meter.done.is_set():
             if len(running) < 2 * _THREADS:
@@ -116,12 +117,18 @@ def _work(servers: str, topic: str, group: str, meter: Meter, *, concurrency: in
     _run(worker, meter)
 
 
-def _run(worker: Worker, meter: Meter) -> None:
+def begin_stop(worker: Worker, meter: Meter) -> None:
+    """Have a worker stop when the last record was counted."""
+
     def end() -> None:
         meter.done.wait(_TIMEOUT_S)
         worker.stop(timeout=0)
 
     threading.Thread(target=end, daemon=True).start()
+
+
+def _run(worker: Worker, meter: Meter) -> None:
+    begin_stop(worker, meter)
     worker.run()
 
 
@@ -176,13 +183,13 @@ PROGRAMS: dict[str, Callable[[str, str, str, Meter], None]] = {
 }
 
 
-def main() -> None:
+def run_program(programs: Mapping[str, Callable[[str, str, str, Meter], None]]) -> None:
     """Run the program that the arguments name."""
     kind, servers, topic, group, records = sys.argv[1:]
     meter = Meter(int(records))
-    PROGRAMS[kind](servers, topic, group, meter)
+    programs[kind](servers, topic, group, meter)
     print(json.dumps(meter.result()), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    run_program(PROGRAMS)
