@@ -63,7 +63,9 @@ class ConfirmedWriter:
         identity = IdempotentIdentity(client.errors, client.backoff(), producer.request_timeout_ms, holds_denied=True)
         settings = writer_settings(producer, principal=principal, is_transactional=False)
         batches = evolve(settings.batches, max_request_bytes=_LARGEST_RECORD, limits_records=False)
-        requests = evolve(settings.requests, missing_topic_ms=None, holds_denied=True, limits_records=False)
+        requests = evolve(
+            settings.requests, missing_topic_ms=None, holds_denied=True, limits_records=False, collects=True
+        )
         client.explain_denied(_WHOSE, partial(not_writable, principal=requests.principal))
         parts = TopicProducerParts(
             batches=batches,

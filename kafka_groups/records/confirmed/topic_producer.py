@@ -96,6 +96,7 @@ class TopicProducer:
         self._accumulator = RecordAccumulator(
             parts.batches, parts.topics.partition_count, parts.rng, parts.on_news, parts.sensors
         )
+        self._accumulate = self._accumulator.write
         cluster = ProducerCluster(parts.topics, parts.refresh, _ignore_topics, _ignore_counts)
         self._produce = ProduceManager(
             self._accumulator,
@@ -146,29 +147,22 @@ class TopicProducer:
             if self._held is not None:
                 room.hold(self._topic, self._held)
         if self._is_known:
-            self._append(record, write)
+            timestamp_ms = record.timestamp_ms
+            if timestamp_ms is None:
+                timestamp_ms = self._parts.wall_ms()
+            try:
+                batch = self._accumulate(
+                    self._topic, record.key, record.value, timestamp_ms, record.headers, record.partition, write
+                )
+            except MessageTooLargeError as error:
+                self._refuse(write, error)
+                return
+            if batch is not None:
+                write.batches.append(batch)
             return
         self._parked.append((record, write))
         if len(self._parked) == 1:
             self._parts.on_news()
-
-    def _append(self, record: WritableRecord, write: PendingWrite) -> None:
-        timestamp_ms = record.timestamp_ms
-        try:
-            batch = self._accumulator.write(
-                self._topic,
-                record.key,
-                record.value,
-                self._parts.wall_ms() if timestamp_ms is None else timestamp_ms,
-                record.headers,
-                record.partition,
-                write,
-            )
-        except MessageTooLargeError as error:
-            self._refuse(write, error)
-            return
-        if batch is not None:
-            write.batches.append(batch)
 
     def _refuse(self, write: PendingWrite, error: KafkaGroupsError) -> None:
         if not write.is_over:
@@ -213,7 +207,7 @@ class TopicProducer:
             parked, self._parked = self._parked, deque()
             self._parked_since_ms = None
             for record, write in parked:
-                self._append(record, write)
+                self.write(record, write)
             return NEVER_MS
         if self._parked_since_ms is None:
             self._parked_since_ms = now_ms

@@ -258,20 +258,29 @@ class RecordAccumulator:
 
     # --------------------------------------------------------------------------------------- completing
 
-    def complete_due(self, now_ms: int) -> int:
-        """Complete the batches that have waited long enough. Return how long the next one waits."""
-        while self._open:
-            at, batch = next(iter(self._open.items()))
+    def complete_due(self, now_ms: int, collects: Callable[[TopicPartition], bool] | None = None) -> int:
+        """Complete the batches that have waited long enough. Return how long the next one waits.
+
+        Args:
+            now_ms: The time.
+            collects: Tells whether a partition's batch takes more records even so, until it is full.
+        """
+        due: list[tuple[str, int]] = []
+        for at, batch in self._open.items():
             # A batch is as old as the first look at it, which is made while its first record is written. So even
             # without a linger time, it gets what is written until the event loop runs again.
             if batch.opened_ms is None or batch.opened_ms + self._settings.linger_ms > now_ms:
                 break  # the others were opened later
+            if collects is None or not collects(batch.partition):
+                due.append(at)
+        for at in due:
             self._completed(self._open.pop(at))
         for batch in self._unseen:
             batch.opened_ms = now_ms
         self._unseen.clear()
-        first = next(iter(self._open.values()), None)
-        return NEVER_MS if first is None else (first.opened_ms or 0) + self._settings.linger_ms - now_ms
+        waits = (each.opened_ms for each in self._open.values() if collects is None or not collects(each.partition))
+        first_ms = next(waits, None)
+        return NEVER_MS if first_ms is None else first_ms + self._settings.linger_ms - now_ms
 
     def complete_all(self) -> None:
         """Complete all batches."""

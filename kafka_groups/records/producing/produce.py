@@ -105,6 +105,7 @@ class ProduceManager:
         self._throttles: dict[int, FailureDelay] = {}
         self._generation = 0
         self._is_stopped = False
+        self._collects = self._is_under_way if settings.collects else None
         self._wait_ms = NEVER_MS
         self.flush_requested = False
         self.refusals = Refusals()
@@ -143,9 +144,13 @@ class ProduceManager:
 
     def _complete(self, now_ms: int) -> int:
         if not self.flush_requested:
-            return self._accumulator.complete_due(now_ms)
+            return self._accumulator.complete_due(now_ms, self._collects)
         self._accumulator.complete_all()
         return NEVER_MS
+
+    def _is_under_way(self, name: TopicPartition) -> bool:
+        active = self._active.get(name)
+        return active is not None and bool(active.batches)
 
     def _take_complete(self, now_ms: int) -> None:
         complete = self._accumulator.complete

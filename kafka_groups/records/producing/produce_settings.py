@@ -19,6 +19,8 @@ class ProduceSettings:
         holds_denied: Whether records wait for a right that is missing, and are not refused.
         limits_records: Whether the limit of requests is that of a record, too. Errors of records that are too large
             name the keys.
+        collects: Whether a batch takes more records, until it is full, while another one of its partition is under way.
+            The first record is sent at once, and the more there are, the fewer requests they need.
         principal: Who is not allowed to do something, for messages.
         lane: The connection to use.
     """
@@ -29,5 +31,6 @@ class ProduceSettings:
     missing_topic_ms: int | None = 60_000
     holds_denied: bool = False
     limits_records: bool = True
+    collects: bool = False
     principal: str = "The client's user"
     lane: Lane = Lane.PRODUCE

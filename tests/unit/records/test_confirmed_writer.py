@@ -187,6 +187,22 @@ def test_writes_of_one_response_have_one_outcome_in_order() -> None:
     simulated(scene)
 
 
+def test_what_is_written_while_a_request_is_under_way_is_one_request() -> None:
+    async def scene(bench: Bench) -> None:
+        bench.owner.write(b"first")
+        await bench.settled()
+        requests = bench.world.requests(ApiKey.PRODUCE)
+        bench.world.cluster.faults.on(ApiKey.PRODUCE, delay(1_000), times=1)
+        for number in range(50):
+            bench.owner.write(b"%d" % number)
+            await asyncio.sleep(0.01)
+        await bench.settled()
+        assert len(bench.values()) == 51
+        assert len(requests) == 2
+
+    simulated(scene)
+
+
 def test_a_write_to_several_topics_has_one_outcome_when_all_are_confirmed() -> None:
     async def scene(bench: Bench) -> None:
         bench.create("audit")

@@ -68,6 +68,7 @@ class HandlingOutbox(Generic[R]):
         self._rules = rules
         self._holdings = holdings
         self.steps: deque[AcknowledgeRecords[R]] = deque()
+        self._ended: list[R] = []
         self.unconfirmed = 0
         self.events: deque[HandlingEvent] = deque()
 
@@ -81,8 +82,18 @@ class HandlingOutbox(Generic[R]):
 
     def end(self, opened: OpenRecord[R], kind: AcknowledgeType, now_ms: int, *, has_moved: bool = False) -> None:
         """Acknowledge a record, and let the next one of its key go on."""
-        self.settle([opened.record], kind, has_moved=has_moved)
+        self._settle_one(opened.record, kind, has_moved=has_moved)
         self._holdings.leave(opened, now_ms)
+
+    def _settle_one(self, record: R, kind: AcknowledgeType, *, has_moved: bool) -> None:
+        # Records whose writes are confirmed together end one after the other. They share a step as long as the driver
+        # has not taken it, so that little is done for each.
+        last = self.steps[-1] if self.steps else None
+        if last is not None and last.records is self._ended and last.kind is kind and last.has_moved is has_moved:
+            self._ended.append(record)
+            return
+        self._ended = [record]
+        self.settle(self._ended, kind, has_moved=has_moved)
 
     def settled(
         self, settle: AcknowledgeRecords[R], refused: Iterable[R] = (), *, refused_places: Iterable[RecordId] = ()

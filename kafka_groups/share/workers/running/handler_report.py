@@ -97,7 +97,8 @@ class HandlerReport:
         """Count dead letters, or log that records cannot be written."""
         topic = write.records[0].topic
         if error is None:
-            self.held(topic, None)
+            if self._held:
+                self.held(topic, None)
             if write.purpose.is_dead_letter:
                 is_before = write.purpose is WritePurpose.BEFORE_PROCESSING
                 self._observer.dead_letters("before processing" if is_before else "given up", 1)

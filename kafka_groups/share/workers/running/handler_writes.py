@@ -48,7 +48,8 @@ class HandlerWrites:
     def write(self, write: WriteRecords[AnyRecord]) -> None:
         """Write records."""
         assert self._room is not None  # noqa: S101 - the rules write only what the handler has topics for
-        self._begun_s[write] = self._times.timer()
+        if self._times.meters:
+            self._begun_s[write] = self._times.timer()
         self._room.write(write.records, write)
 
     def withdraw(self, now_ms: int) -> None:
@@ -56,7 +57,7 @@ class HandlerWrites:
         while self._rules.withdrawn:
             write = self._rules.withdrawn.popleft()
             if self._room is not None and self._room.withdraw(write):
-                del self._begun_s[write]
+                self._begun_s.pop(write, None)
                 self._rules.withdrew(write, now_ms)
 
     def take_outcomes(self, now_ms: int) -> bool:
@@ -73,7 +74,9 @@ class HandlerWrites:
             outcome = self._outcomes.popleft()
             for write in outcome.tokens:
                 assert isinstance(write, WriteRecords)  # noqa: S101 - as `write` has given it
-                self._times.sent(self._begun_s.pop(write), write.records[0].topic, len(write.records), outcome.error)
+                if self._times.meters:
+                    begun_s, topic = self._begun_s.pop(write), write.records[0].topic
+                    self._times.sent(begun_s, topic, len(write.records), outcome.error)
                 self._rules.written(write, outcome.error, now_ms)
                 self._report.written(write, outcome.error)
         return has_some

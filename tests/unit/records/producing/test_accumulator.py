@@ -60,6 +60,22 @@ def test_a_batch_is_complete_after_its_linger_time() -> None:
     assert bench.complete == [(0, 1), (1, 1)]
 
 
+def test_a_batch_collects_as_long_as_it_should_and_until_it_is_full() -> None:
+    bench, under_way = Bench(linger_ms=0, batch_bytes=200), {TopicPartition("t", 0)}
+    for partition in (0, 1):
+        bench.write(b"v" * 50, partition=partition)
+    assert bench.accumulator.complete_due(100, under_way.__contains__) == 0, "the batch of the other partition"
+    assert bench.accumulator.complete_due(101, under_way.__contains__) == NEVER_MS
+    assert bench.complete == [(1, 1)]
+    bench.write(b"v" * 50, partition=0)
+    bench.write(b"v" * 50, partition=0)
+    assert bench.complete == [(1, 1), (0, 2)], "it is full"
+    bench.accumulator.complete_due(102, under_way.__contains__)
+    under_way.clear()
+    bench.accumulator.complete_due(103, under_way.__contains__)
+    assert bench.complete == [(1, 1), (0, 2), (0, 1)]
+
+
 def test_without_linger_a_batch_gets_what_is_written_until_the_next_look() -> None:
     """The first look is made while the first record is written: all others would have batches of their own."""
     bench = Bench(linger_ms=0)

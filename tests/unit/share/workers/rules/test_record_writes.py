@@ -123,6 +123,25 @@ def test_of_a_run_only_records_with_outputs_wait() -> None:
     assert bench.retries_of(fails) == 1
 
 
+def test_records_whose_writes_are_confirmed_together_share_an_acknowledgement() -> None:
+    bench = Bench(concurrency=1)
+    bench.fast()
+    bench.starts = 4
+    jobs = bench.take(0, 1, 2, 3)
+    outputs = {index: [RecordToWrite(OUTPUTS, None, b"v")] for index in range(4)}
+    bench.report(bench.run_of(jobs[0]), {}, outputs=outputs)
+    bench.go()
+    handling = bench.handling
+    for write in bench.copies[:3]:
+        handling.writing.written(write, None, bench.now_ms)
+    handling.writing.written(bench.copies[3], None, bench.now_ms)
+    [step] = handling.outbox.steps
+    assert list(step.records) == jobs
+    assert handling.outbox.unconfirmed == 1
+    handling.outbox.end(OpenRecord(jobs[0], jobs[0].place, 1), RELEASE, bench.now_ms)
+    assert [each.kind for each in handling.outbox.steps] == [ACCEPT, RELEASE]
+
+
 def test_a_write_does_not_occupy_a_slot() -> None:
     bench = Bench(concurrency=1)
     first, second = bench.take(0, 1)
