@@ -323,7 +323,7 @@ def _arguments(function: Any, *, most: int, may_yield: bool) -> int:
             f"handler {name_of(function)} contains yield: calling it does nothing. Write a function that has done its"
             f" work when it returns. {writes}"
         )
-    signature = inspect.signature(function)
+    signature = _signature(function)
     if is_of_a_class(signature):
         raise ConfigurationError(
             f"handler {name_of(function)}{signature} is a method of a class, which would get the value as self. Declare"
@@ -340,6 +340,15 @@ def _arguments(function: Any, *, most: int, may_yield: bool) -> int:
             f"handler {name_of(function)}{signature}: write what is injected behind {form}, best after a *"
         )
     return count
+
+
+def _signature(function: Callable[..., object]) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except ValueError:  # functions written in C need not tell
+        raise ConfigurationError(
+            f"handler {name_of(function)} is written in C and doesn't say which arguments it takes: call it in a def"
+        ) from None
 
 
 def _takes(signature: inspect.Signature, count: int) -> bool:

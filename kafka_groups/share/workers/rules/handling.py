@@ -397,7 +397,8 @@ class RecordHandling(Generic[R]):
         times += [part.due_after(self._asked_ms) for part in (holdings.waiting, holdings.unordered)]
         times.append(holdings.early.next_ms)
         times += [self._choice.batch_due_ms, self.gate.wakes_ms(self, self._asked_ms)]
-        times += [None if self._starts is None else self._starts.due_ms]
+        if self._starts is not None:
+            times.append(self._starts.due_ms)
         # Without a record to probe with, the time of the next probe is no reason to wake up.
         if self.breaker.is_open and (holdings.held or holdings.waiting):
             times.append(self.breaker.next_probe_ms)

@@ -89,8 +89,9 @@ def test_functions_that_fit(worker: Worker, function: Any, *, is_async: bool, wa
         (generate, "contains yield"),
         (Handler, "is not a function"),
         ("handle", "is not a function"),
+        (set[bytes]().add, "handler set.add is written in C .* call it in a def"),
     ],
-    ids=["none", "three", "keyword only", "generator", "class", "string"],
+    ids=["none", "three", "keyword only", "generator", "class", "string", "in C"],
 )
 def test_functions_that_do_not_fit(worker: Worker, function: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
