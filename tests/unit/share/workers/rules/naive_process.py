@@ -8,11 +8,13 @@ from attrs import define, field, frozen
 
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
+from kafka_groups.share.workers.rules.handler_rate import HandlerRate, RateRule
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.process_gate import ProcessGate
+from kafka_groups.share.workers.rules.slot_sharing import SharedSlots
 from kafka_groups.share.workers.rules.steps import (
     AcknowledgeRecords,
     InvokeHandler,
@@ -40,6 +42,7 @@ class ProcessPlan:
         records: The records of each.
         killers: How many records of the first handler end the process whenever they run.
         has_notes: Whether each process knows what its predecessor was running.
+        rates: The rate limits of the first handlers; None for none.
     """
 
     seed: int
@@ -47,6 +50,7 @@ class ProcessPlan:
     records: int = 40
     killers: int = 1
     has_notes: bool = True
+    rates: tuple[RateRule | None, ...] = ()
 
 
 @define(eq=False)
@@ -126,7 +130,9 @@ class NaiveProcess:
             record_locks=2_000,
             record_id=lambda place: place,
         )
-        return RecordHandling(rules, self.rng, gate)
+        rate = dict(enumerate(self.plan.rates)).get(topic.partition.topic_id.int - 1)
+        slots = None if rate is None else SharedSlots(rules.concurrency, HandlerRate(rate))
+        return RecordHandling(rules, self.rng, gate, slots)
 
     # ------------------------------------------------------------------------------------------ events
 

@@ -9,6 +9,7 @@ import pytest
 
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.verdicts import FailureRules, OnError
+from kafka_groups.share.workers.rules.handler_rate import RateRule
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
@@ -26,6 +27,8 @@ ORDERS, PAYMENTS = (TopicIdPartition(UUID(int=number), 0, name) for number, name
 
 SEEDS = (0, 4, 7, 14, 23, 29, 37, *range(40, 60))
 """The first of them find the planted defects of today."""
+
+FIFTY_A_SECOND = RateRule(50, 1_000, 2)
 
 Handling = RecordHandling[RecordId]
 
@@ -299,13 +302,31 @@ def test_no_record_of_another_handler_is_lost_without_a_copy(seed: int, killers:
         assert violations(ProcessPlan(seed=seed, handlers=3, killers=killers, has_notes=has_notes)) == []
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("rates", [(FIFTY_A_SECOND, None), (None, FIFTY_A_SECOND), (FIFTY_A_SECOND,) * 3], ids=str)
+def test_handlers_with_rate_limits_wait_for_the_suspects_of_others_and_theirs_for_them(
+    seed: int, rates: tuple[RateRule | None, ...]
+) -> None:
+    assert violations(ProcessPlan(seed=seed, handlers=3, rates=rates)) == []
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_slow_rate_loses_nothing(seed: int) -> None:
+    rates = (RateRule(1, 2_000, 1), RateRule(1, 2_000, 1))
+    process = NaiveProcess(ProcessPlan(seed=seed, records=20, rates=rates))
+    process.play()
+    assert process.lost() == []
+
+
 # ---------------------------------------------------------------------------------------------- planted defects
 
 
 def the_gate_is_missing(patch: Patch) -> None:
     """Each handler looks at its own records only."""
     init = RecordHandling.__init__
-    patch.setattr(RecordHandling, "__init__", lambda self, rules, rng, _gate: init(self, rules, rng))
+    patch.setattr(
+        RecordHandling, "__init__", lambda self, rules, rng, _gate, slots: init(self, rules, rng, None, slots)
+    )
 
 
 def copies_of_others_hold_up_nothing(patch: Patch) -> None:
