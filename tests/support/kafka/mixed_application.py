@@ -131,6 +131,7 @@ class MixedApplication:
         protocol: The protocol of its group.
         release: The release of Kafka Streams. Older ones know the kinds `words` and `counts` only.
         java_guarantee: What the instance in Java promises, by the name that its release has for that.
+        partitions: The number of partitions of each of its topics.
 
     Attributes:
         more_keys: More keys of all its instances in this process and in Java.
@@ -149,6 +150,7 @@ class MixedApplication:
         protocol: Protocol = "streams",
         release: str = TOOLS_VERSION,
         java_guarantee: str | None = None,
+        partitions: int = PARTITIONS,
     ) -> None:
         self.protocol, self._release = protocol, release
         self.kind, self.servers, self._directory = kind, bootstrap_servers, directory
@@ -156,6 +158,7 @@ class MixedApplication:
         self._state_dir = directory / unique("python-state") if on_disk else None
         self.application_id, self.source, self.sink = unique(kind), unique("lines"), unique("results")
         self.lines: list[Line] = []
+        self._partitions = partitions
         self._begun_ms = SystemClock().wall_ms() - _AGE_MS
         # Idempotent: when the broker crashes, no line may be written twice.
         self._producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 1, "enable.idempotence": True})
@@ -163,7 +166,7 @@ class MixedApplication:
         self._java: LineProgram | None = None
         self._python: KafkaStreams | None = None
         self._child: BaseProcess | None = None
-        create_topics({"bootstrap.servers": bootstrap_servers}, {self.source: PARTITIONS, self.sink: PARTITIONS})
+        create_topics({"bootstrap.servers": bootstrap_servers}, {self.source: partitions, self.sink: partitions})
 
     def ask_for_standbys(self, number: int) -> None:
         """Set how many copies of each task the group has."""
@@ -443,7 +446,7 @@ class MixedApplication:
 
     def _ask_committed(self, consumer: Consumer, found: list[int]) -> bool:
         try:
-            places = consumer.committed(_places(self.source), _ASK_S)
+            places = consumer.committed(self._places(self.source), _ASK_S)
         except KafkaException as error:
             if error.args[0].code() not in _PASSING:
                 raise
@@ -459,7 +462,7 @@ class MixedApplication:
                 highest[_partition(message)] = max(highest.get(_partition(message), _FIRST), message.timestamp()[1])
         committed = self._committed()
         with self._consumer(self.application_id) as consumer:
-            for place in _places(self.source):
+            for place in self._places(self.source):
                 assert committed[place.partition].offset == consumer.get_watermark_offsets(place, PATIENCE_S)[1]
         found = {partition: read_commit_metadata(each.metadata) for partition, each in committed.items()}
         assert {partition: each.partition_time_ms for partition, each in found.items()} == highest
@@ -471,7 +474,7 @@ class MixedApplication:
         They are asked for on our own engine: confluent-kafka reads metadata up to the next NUL, which need not be a
         part of it, so that it may return bytes of something else behind it.
         """
-        places = [TopicPartition(self.source, partition) for partition in range(PARTITIONS)]
+        places = [TopicPartition(self.source, partition) for partition in range(self._partitions)]
         questions = BlockingQuestions(admin_config(bootstrap_servers=self.servers), Environment(), "committed offsets")
         try:
             asked = fetch_question(self.application_id, places)
@@ -483,8 +486,11 @@ class MixedApplication:
     @contextmanager
     def _reading(self, topic: str) -> Iterator[Consumer]:
         with self._consumer(unique("check")) as consumer:
-            consumer.assign(_places(topic))
+            consumer.assign(self._places(topic))
             yield consumer
+
+    def _places(self, topic: str) -> list[Position]:
+        return [Position(topic, partition, _FIRST) for partition in range(self._partitions)]
 
     @contextmanager
     def _consumer(self, group: str) -> Iterator[Consumer]:
@@ -496,10 +502,6 @@ class MixedApplication:
             yield consumer
         finally:
             consumer.close()
-
-
-def _places(topic: str) -> list[Position]:
-    return [Position(topic, partition, _FIRST) for partition in range(PARTITIONS)]
 
 
 def _partition(message: Message) -> int:
