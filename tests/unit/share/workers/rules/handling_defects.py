@@ -16,6 +16,8 @@ from kafka_groups.share.workers.rules.lost import LostRecords
 from kafka_groups.share.workers.rules.outbox import HandlingOutbox
 from kafka_groups.share.workers.rules.outcomes import AttemptOutcomes
 from kafka_groups.share.workers.rules.record_writes import RecordWrites
+from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopic
+from kafka_groups.share.workers.rules.retry_topics.retry_rules import RetryRules
 from kafka_groups.share.workers.rules.run_choice import RunChoice
 from kafka_groups.share.workers.rules.runs import Outputs, RunningRecords
 from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord, WritePurpose, WriteRecords
@@ -222,6 +224,63 @@ def successes_count_before_failures(patch: Patch) -> None:
             sort_out(self, run, errors, outputs, now_ms)
 
     patch.setattr(RunningRecords, "_sort_out", count_first)
+
+
+# ---------------------------------------------------------------------------------------------- retry topics
+
+
+def attempts_are_not_carried_over(patch: Patch) -> None:
+    """In each retry topic, the attempts are counted anew."""
+    patch.setattr(OpenRecord, "all_attempts", property(lambda self: self.attempts))
+
+
+def retries_are_not_carried_over(patch: Patch) -> None:
+    """In each retry topic, a record has all its retries again."""
+    patch.setattr(OpenRecord, "all_retries", property(lambda self: self.retries))
+
+
+def records_move_while_the_breaker_is_open(patch: Patch) -> None:
+    """During an outage, all records with long waits go to retry topics."""
+
+    def topic_for(self: Outcomes, opened: Opened, now_ms: int) -> RetryTopic | None:
+        retry = self._rules.retry
+        return None if retry is None else retry.topics.topic_for(opened.due_ms - now_ms)
+
+    patch.setattr(AttemptOutcomes, "_topic_for", topic_for)
+    patch.setattr(RecordWrites, "keep", lambda self: False)
+
+
+def what_was_about_to_move_moves_during_an_outage(patch: Patch) -> None:
+    """Only records that fail while the breaker is open stay."""
+    patch.setattr(RecordWrites, "keep", lambda self: False)
+
+
+def long_waits_stay_in_the_process_after_an_outage(patch: Patch) -> None:
+    """What was kept because the breaker was open is forgotten."""
+    patch.setattr(AttemptOutcomes, "_keeps_long_waits", property(lambda self: False, lambda self, value: None), False)
+
+
+def moves_need_no_confirmation(patch: Patch) -> None:
+    """A record is accepted before it is in its retry topic."""
+    move = RecordWrites.move
+
+    def move_and_end(self: RecordWrites[Any], opened: Opened, topic: RetryTopic, now_ms: int) -> None:
+        move(self, opened, topic, now_ms)
+        self._holdings.writes.remove(lambda each: each is opened)
+        self._outbox.end(opened, AcknowledgeType.ACCEPT, now_ms, has_moved=True)
+
+    patch.setattr(RecordWrites, "move", move_and_end)
+
+
+def the_first_failure_is_forgotten(patch: Patch) -> None:
+    """A record seems to fail for the first time in each retry topic."""
+    patch.setattr(RetryRules, "failing_since_ms", lambda self, opened, now_ms: now_ms)
+    patch.setattr(RetryRules, "_first_failure_ms", lambda self, opened, due_ms: self.wall_ms(opened.failing_since_ms))
+
+
+def bad_records_of_retry_topics_open_the_breaker(patch: Patch) -> None:
+    """That a record of a retry topic has failed before says nothing."""
+    patch.setattr(RetryRules, "moved_here_ms", lambda self, opened, now_ms: None)
 
 
 # ---------------------------------------------------------------------------------------------- locks
@@ -490,6 +549,14 @@ DEFECTS = by_name(
     successes_leave_the_breaker_open,
     empty_runs_are_successes,
     successes_count_before_failures,
+    attempts_are_not_carried_over,
+    retries_are_not_carried_over,
+    records_move_while_the_breaker_is_open,
+    what_was_about_to_move_moves_during_an_outage,
+    long_waits_stay_in_the_process_after_an_outage,
+    moves_need_no_confirmation,
+    the_first_failure_is_forgotten,
+    bad_records_of_retry_topics_open_the_breaker,
     redeliveries_run_beside_lost_handlers,
     redeliveries_do_not_end_deliveries,
     successes_after_a_loss_are_forgotten,

@@ -22,6 +22,7 @@ __all__ = [
     "DEAD",
     "EPOCH_MS",
     "PARTITIONS",
+    "RETRIED",
     "HandlerPlan",
     "Harmless",
     "Job",
@@ -39,6 +40,8 @@ EPOCH_MS = 1_700_000_000_000
 """The time since the epoch at the time 0 of the rules."""
 TOPIC = uuid.UUID(int=29)
 PARTITIONS = (TopicIdPartition(TOPIC, 0, "orders"), TopicIdPartition(TOPIC, 1, "orders"))
+RETRIED = TopicIdPartition(uuid.UUID(int=30), 0, "orders.retry")
+"""The partition of all retry topics, as one member reads them."""
 
 
 def dead_letter(opened: OpenRecord[Any]) -> RecordToWrite:
@@ -112,6 +115,18 @@ class Job:
         return f"<{self.place[0].partition}@{self.place[1]} #{self.count}>"
 
     @property
+    def first_place(self) -> RecordId:
+        """The place of the first record."""
+        if self.state is None:
+            return self.place
+        return PARTITIONS[self.state.origin.partition], self.state.origin.offset
+
+    @property
+    def all_attempts(self) -> int:
+        """How often a handler began it, in all topics."""
+        return self.attempts + (0 if self.state is None else self.state.attempts)
+
+    @property
     def is_in_hand(self) -> bool:
         """True from its arrival until it is acknowledged or lost."""
         return self.settled is None and not self.is_lost
@@ -168,14 +183,14 @@ class HandlerPlan:
 
     def attempt(self, job: Job) -> Exception | None:
         """Return what an attempt raises; None for success."""
-        nature = self.nature_of(job.place)
+        nature = self.nature_of(job.first_place)
         if nature is Nature.UNREADABLE:
             return ParseError(ValueError("no JSON"))
         if self.is_down:
             return ConnectionError("the sink is down")
         if nature in (Nature.FLAKY, Nature.PATIENT):
-            self.fails[job.place] -= 1
-            if self.fails[job.place] < 0:
+            self.fails[job.first_place] -= 1
+            if self.fails[job.first_place] < 0:
                 return None
         return _error_of(nature)
 

@@ -4,8 +4,9 @@ import random
 
 from attrs import define, field
 
+from kafka_groups.share.workers.rules.retry_topics.retry_headers import RetryState
 from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
-from tests.unit.share.workers.rules.jobs import Job
+from tests.unit.share.workers.rules.jobs import RETRIED, Job
 
 __all__ = ["NaiveBroker"]
 
@@ -15,12 +16,14 @@ class _Entry:
     key: str | None
     count: int = 0
     owner: Job | None = None
+    state: RetryState | None = None
+    moved_ms: int | None = None
     ended: AcknowledgeType | None = None
 
 
 @define
 class NaiveBroker:
-    """Two partitions of records.
+    """Two partitions of records, and one of retry topics.
 
     Attributes:
         limit: The delivery limit.
@@ -48,8 +51,13 @@ class NaiveBroker:
     def _deliver(self, place: RecordId) -> Job:
         entry = self.entries[place]
         entry.count += 1
-        entry.owner = Job(place, entry.count, entry.key)
+        entry.owner = Job(place, entry.count, entry.key, state=entry.state, moved_ms=entry.moved_ms)
         return entry.owner
+
+    def retry(self, state: RetryState, moved_ms: int) -> None:
+        """Add a record to the retry topics."""
+        entry = self.entries[self.produce(RETRIED)]
+        entry.state, entry.moved_ms = state, moved_ms
 
     @property
     def has_available(self) -> bool:

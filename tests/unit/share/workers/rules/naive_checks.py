@@ -8,7 +8,7 @@ from kafka_groups.share.workers.rules.failures.signals import OutputError, Parse
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, InvokeHandler
 from kafka_groups.types import AcknowledgeType, RecordId
-from tests.unit.share.workers.rules.jobs import Harmless, Job, Ruled, Unwanted
+from tests.unit.share.workers.rules.jobs import EPOCH_MS, Harmless, Job, Ruled, Unwanted
 
 __all__ = ["Checks", "NaiveBreaker", "Slot", "tells_of_the_sink"]
 
@@ -52,6 +52,7 @@ class NaiveBreaker:
     tried_ms: int = 0
     probed: Job | None = None
     successes: int = 0
+    succeeded_ms: int = -1
     first_failures: dict[int, int] = field(factory=dict)
 
     def saw(self, job: Job, error: Exception | None, now_ms: int, *, is_probe: bool) -> None:
@@ -60,8 +61,12 @@ class NaiveBreaker:
             self.is_open, self.tries, self.probed = False, 0, None
             self.failed.clear()
             self.successes += 1
+            self.succeeded_ms = now_ms
             return
-        is_bad = self.first_failures.setdefault(id(job), self.successes) < self.successes
+        # A record of a retry topic has failed before it came there.
+        has_failed_before = job.moved_ms is not None and self.succeeded_ms > job.moved_ms - EPOCH_MS
+        before = self.successes - int(has_failed_before)
+        is_bad = self.first_failures.setdefault(id(job), before) < self.successes
         if tells_of_the_sink(error) and (self.is_open or not is_bad):
             self.failed.add(job.place)
         if self.is_open and is_probe:
@@ -87,6 +92,7 @@ class Checks:
         done: Places of records that a handler has finished and whose outputs are confirmed, or whose error a rule
             accepts.
         copied: Places of records whose dead letters are confirmed.
+        moved: Places of records that are in a retry topic for sure.
         is_stopping: Whether the worker was told to stop.
         quiet_ms: When nothing ran and nothing was to be confirmed, most recently.
         are_others_free: Whether a sub-batch of suspects has taken so long that others need not wait for it.
@@ -98,6 +104,7 @@ class Checks:
     breaker: NaiveBreaker = field(factory=NaiveBreaker)
     done: set[RecordId] = field(factory=set)
     copied: set[RecordId] = field(factory=set)
+    moved: set[RecordId] = field(factory=set)
     is_stopping: bool = False
     quiet_ms: int = 0
     are_others_free: bool = False
@@ -185,8 +192,10 @@ class Checks:
             assert job.settled is None, f"{job} is settled twice"
             assert not job.is_lost, f"{job} is settled without a lock"
             job.settled = step.kind
-            if step.kind is AcknowledgeType.ACCEPT:
-                assert job.place in self.done, f"{job} is accepted without a success"
+            if step.has_moved:
+                assert job.place in self.moved, f"{job} is accepted, and not in its retry topic"
+            elif step.kind is AcknowledgeType.ACCEPT:
+                assert job.place in self.done | self.moved, f"{job} is accepted without a success"
             elif step.kind is AcknowledgeType.REJECT:
                 assert not self.copies or job.place in self.copied, f"{job} is rejected before its copy"
                 assert job.attempts, f"{job} is rejected without an attempt"

@@ -14,6 +14,9 @@ from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import BatchSizes, HandlingRules
 from kafka_groups.share.workers.rules.outbox import EventKind
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
+from kafka_groups.share.workers.rules.retry_topics.delay_rules import DelayRules
+from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopics
+from kafka_groups.share.workers.rules.retry_topics.retry_headers import RetryState, read_headers
 from kafka_groups.share.workers.rules.slot_sharing import SharedSlots
 from kafka_groups.share.workers.rules.steps import (
     AcknowledgeRecords,
@@ -25,7 +28,9 @@ from kafka_groups.share.workers.rules.steps import (
 )
 from kafka_groups.types import AcknowledgeType, RecordId
 from tests.unit.share.workers.rules.jobs import (
+    EPOCH_MS,
     PARTITIONS,
+    RETRIED,
     HandlerPlan,
     Harmless,
     Job,
@@ -33,6 +38,7 @@ from tests.unit.share.workers.rules.jobs import (
     dead_letter,
     failure_rules,
     record_id,
+    retry_rules_of_jobs,
 )
 from tests.unit.share.workers.rules.naive_broker import NaiveBroker
 from tests.unit.share.workers.rules.naive_checks import Checks, Slot
@@ -47,6 +53,14 @@ HOLDS_FOR_MS = 60_000
 OPEN_FOR_MS = 3_600_000
 OUTPUTS, ELSEWHERE = "invoices", "elsewhere"
 NO_ANSWER = OperationTimeoutError("no answer")
+RETRY_TOPICS = RetryTopics("r", delays=(1, 3))
+RETURNS: DelayRules[Job] = DelayRules(
+    delay_ms=0,
+    timestamp_of=lambda job: job.moved_ms,
+    state_of=lambda job: job.state,
+    forward_from=1_000,
+)
+"""Records come back when the delay of their topic is over, and spend the rest in the process."""
 TOO_LARGE = DeliveryFailedError("too large", failed=1, unanswered=0)
 
 
@@ -65,6 +79,7 @@ class WorldPlan:
         is_fast: Whether runs have several records.
         has_outputs: Whether most successes have outputs.
         rate: The rate limit; None for none.
+        has_retry_topics: Whether long waits are spent in retry topics.
     """
 
     seed: int
@@ -77,6 +92,12 @@ class WorldPlan:
     is_fast: bool = False
     has_outputs: bool = False
     rate: RateRule | None = None
+    has_retry_topics: bool = False
+
+    @property
+    def moves(self) -> bool:
+        """Whether records move. Retry topics give up the order of keys, and need dead letters."""
+        return self.has_retry_topics and self.copies and not self.is_keyed
 
     def rules(self) -> HandlingRules[Job]:
         """Return the rules of the handler."""
@@ -90,6 +111,8 @@ class WorldPlan:
             record_id=record_id,
             key_of=(lambda job: job.key) if self.is_keyed else None,
             batch=BatchSizes(4, 1_000) if self.is_batch else None,
+            retry=retry_rules_of_jobs(RETRY_TOPICS) if self.moves else None,
+            delay=RETURNS if self.moves else None,
         )
 
 
@@ -105,8 +128,10 @@ class NaiveWorld:
         self.rng = random.Random(plan.seed)
         self.broker = NaiveBroker(plan.limit, ("ann", "bob") if plan.is_keyed else (), self.rng)
         self.handler = HandlerPlan(self.rng)
+        self.coming: list[tuple[int, RetryState]] = []
         slots = SharedSlots(plan.concurrency, None if plan.rate is None else HandlerRate(plan.rate))
         self.handling: RecordHandling[Job] = RecordHandling(plan.rules(), self.rng, slots=slots)
+        self.handling.holdings.early.wall_ahead_ms = EPOCH_MS
         if plan.is_fast:
             for _ in range(5):
                 self.handling.pace.ran(100, 10)
@@ -129,8 +154,9 @@ class NaiveWorld:
             self.broker.produce(PARTITIONS[number % 2])
 
     def deliver(self, most: int, partition: int) -> None:
-        """Deliver what is available, if the rules want records."""
-        if self.handling.wanted(self.now_ms) and (jobs := self.broker.acquire(PARTITIONS[partition], most)):
+        """Deliver what is available, if the rules want records. The last partition is that of the retry topics."""
+        place = (*PARTITIONS, RETRIED)[partition]
+        if self.handling.wanted(self.now_ms) and (jobs := self.broker.acquire(place, most)):
             self._arrive(jobs)
 
     def _arrive(self, jobs: list[Job]) -> None:
@@ -255,9 +281,12 @@ class NaiveWorld:
                 other.is_done_already = True
 
     def finish_copy(self, choice: int, *, works: bool) -> None:
-        """Confirm a dead letter or an output, or let it fail."""
+        """Confirm a dead letter, an output or a move, or let it fail."""
         if self.copies:
             write = self.copies.pop(choice % len(self.copies))
+            if write.purpose is WritePurpose.RETRY:
+                self._finish_move(write, works=works)
+                return
             if write.purpose is WritePurpose.OUTPUT:
                 self._finish_output(write, works=works)
                 return
@@ -279,6 +308,50 @@ class NaiveWorld:
         self.handling.writing.written(write, error, self.now_ms)
         self.turn()
         assert not (works and was_in_hand) or job.settled, f"{job} waits, and its outputs are confirmed"
+
+    def _finish_move(self, write: WriteRecords[Job], *, works: bool) -> None:
+        job, was_in_hand = write.opened.record, write.opened.record.is_in_hand
+        # A write without an answer may be in the log all the same.
+        if works or self.rng.random() < 0.2:
+            self._move(write)
+        if works:
+            self.checks.moved.add(job.place)
+        if works and not was_in_hand:
+            self._remember(job.place)
+        job.is_writing = False
+        error = None if works else self.rng.choice((NO_ANSWER, TOO_LARGE))
+        self.handling.writing.written(write, error, self.now_ms)
+        self.turn()
+        assert not (works and was_in_hand) or job.settled, f"{job} waits, and is in its retry topic"
+
+    def _move(self, write: WriteRecords[Job]) -> None:
+        [record] = write.records
+        delay_ms = next(topic.delay_ms for topic in RETRY_TOPICS.topics if topic.topic == record.topic)
+        self.coming.append((self.now_ms + delay_ms, read_headers(record.headers, "shop", "invoice")))
+
+    def _come_back(self) -> None:
+        """Make records available whose delay is over."""
+        self.coming.sort(key=lambda each: each[0])
+        while self.coming and self.coming[0][0] <= self.now_ms:
+            ready_ms, state = self.coming.pop(0)
+            self.broker.retry(state, EPOCH_MS + ready_ms)
+
+    def _look_at_move(self, write: WriteRecords[Job]) -> None:
+        job, [record] = write.opened.record, write.records
+        assert not self.checks.breaker.is_open, f"{job} moves while the breaker is open"
+        state = read_headers(record.headers, "shop", "invoice")
+        assert state.attempts == job.all_attempts, f"{job} moves with {state.attempts} of {job.all_attempts} attempts"
+        assert state.retries >= (0 if job.state is None else job.state.retries), f"{job} moves with fewer retries"
+        assert (PARTITIONS[state.origin.partition], state.origin.offset) == job.first_place, "another origin"
+        if job.state is not None:
+            assert state.first_failure_ms == job.state.first_failure_ms, f"{job} forgets its first failure"
+        # The time of the attempt is that of the rules: it does not depend on when the record is written.
+        assert state.due_ms - EPOCH_MS == write.opened.retry_ms
+        if not write.opened.failed_writes:
+            topic = RETRY_TOPICS.topic_for(write.opened.retry_ms - self.now_ms)
+            assert topic is not None, f"{job} moves for a short wait"
+            assert topic.topic == record.topic
+        job.is_writing = True
 
     def hold(self, *, is_held: bool) -> None:
         """Let another topic take nothing, or let it take records again."""
@@ -334,6 +407,7 @@ class NaiveWorld:
     def advance(self, wait_ms: int) -> None:
         """Let time pass."""
         self.now_ms += wait_ms
+        self._come_back()
         self.turn()
 
     def stretch(self) -> None:
@@ -358,7 +432,7 @@ class NaiveWorld:
     @property
     def is_quiet(self) -> bool:
         """True if nothing runs, and nothing waits for a confirmation after which it is accepted."""
-        outputs = [write for write in self.copies if write.purpose is WritePurpose.OUTPUT]
+        outputs = [write for write in self.copies if not write.purpose.is_dead_letter]
         return not self.slots and not self.settles and not any(write.opened.record.is_in_hand for write in outputs)
 
     def turn(self) -> None:
@@ -385,6 +459,8 @@ class NaiveWorld:
             self.slots.append(Slot(step, self.now_ms))
         elif isinstance(step, WriteRecords):
             assert step.opened.record.is_in_hand, f"{step.opened.record} is copied without a lock"
+            if step.purpose is WritePurpose.RETRY:
+                self._look_at_move(step)
             self.copies.append(step)
         else:
             self.checks.settle(step)
@@ -423,6 +499,9 @@ class NaiveWorld:
         assert not (self.checks.is_stopping and list(self.handling.holdings.waiting)), (
             "a worker that stops waits for retries"
         )
+        if self.plan.moves and not self.handling.breaker.is_open:
+            long = [each for each in self.handling.holdings.waiting if each.due_ms - self.now_ms >= 1_000]
+            assert not long, f"{long} wait in the process"
         is_over = self.ends_ms is not None and self.now_ms >= self.ends_ms + FOR_CONFIRMATIONS_MS
         assert not (is_over and list(self.handling.writing)), "a worker whose time is over waits for writes"
         if self.rate is not None and self.handling._starts is not None and self.handling._starts.due_ms is not None:
@@ -459,14 +538,21 @@ class NaiveWorld:
         if self.slots or self.copies or self.settles:
             return True
         if self.handling.is_done:
-            return self.broker.has_available and not self.checks.is_stopping
+            return not self.checks.is_stopping and (self.broker.has_available or self._wait_for_retries(ends_ms))
         return self._wait(ends_ms)
+
+    def _wait_for_retries(self, ends_ms: int) -> bool:
+        """Let time pass until a retry topic has a record. Returns False if none comes, or it would never end."""
+        if not self.coming or (self.plan.holds and self.now_ms > ends_ms):
+            return False
+        self.advance(max(0, min(ready_ms for ready_ms, _ in self.coming) - self.now_ms))
+        return True
 
     def _fetch(self) -> None:
         if self.checks.breaker.is_open and not self.broker.has_available:
             place = self.broker.produce(PARTITIONS[0])
             self.handler.natures[place], self.broker.entries[place].key = Nature.GOOD, None
-        for partition in range(2):
+        for partition in range(3):
             self.deliver(3, partition)
 
     def _needs_a_stop(self, ends_ms: int) -> bool:
@@ -487,8 +573,8 @@ class NaiveWorld:
 
 
 def _is_stray(write: WriteRecords[Job]) -> bool:
-    """Return whether outputs are written of a record that is gone."""
-    return write.purpose is WritePurpose.OUTPUT and not write.opened.record.is_in_hand
+    """Return whether outputs are written, or a move, of a record that is gone."""
+    return not write.purpose.is_dead_letter and not write.opened.record.is_in_hand
 
 
 def _oldest(jobs: Collection[Job]) -> dict[object, int]:

@@ -31,7 +31,7 @@ def _stop(world: NaiveWorld, rng: random.Random) -> None:
 
 _WEIGHTS: dict[Event, float] = {
     lambda world, rng: world.produce(rng.randint(1, 6)): 5,
-    lambda world, rng: world.deliver(rng.randint(1, 8), rng.randint(0, 1)): 15,
+    lambda world, rng: world.deliver(rng.randint(1, 8), rng.randint(0, 2)): 18,
     lambda world, rng: world.work(rng.randint(0, 50)): 35,
     lambda world, rng: world.finish_copy(rng.randint(0, 50), works=rng.random() < 0.75): 10,
     lambda world, rng: world.finish_settle(rng.randint(0, 50), works=rng.random() < 0.8): 13,
@@ -57,6 +57,7 @@ def _plan(seed: int, rng: random.Random) -> WorldPlan:
         is_fast=rng.random() < 0.5,
         has_outputs=rng.random() < 0.5,
         rate=rng.choice(RATES),
+        has_retry_topics=rng.random() < 0.5,
     )
 
 

@@ -23,6 +23,7 @@ plans = st.builds(
     is_fast=st.booleans(),
     has_outputs=st.booleans(),
     rate=st.sampled_from(RATES),
+    has_retry_topics=st.booleans(),
 )
 
 
@@ -36,7 +37,7 @@ class HandlingMachine(RuleBasedStateMachine):
     def produce(self, records: int) -> None:
         self.world.produce(records)
 
-    @rule(most=st.integers(1, 8), partition=st.integers(0, 1))
+    @rule(most=st.integers(1, 8), partition=st.integers(0, 2))
     def deliver(self, most: int, partition: int) -> None:
         self.world.deliver(most, partition)
 
