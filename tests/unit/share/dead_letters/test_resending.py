@@ -1,5 +1,6 @@
 """Dead letters that are sent again, on the embedded cluster, in memory and in virtual time."""
 
+import asyncio
 from collections.abc import Mapping
 
 import pytest
@@ -72,6 +73,33 @@ def test_a_limit_stops_and_the_next_run_goes_on() -> None:
             assert places(await world.send(count=2)) == ["0@0", "0@1"]
             assert places(await world.send(count=2)) == ["0@2", "0@3"]
             assert places(await world.send(count=9)) == ["0@4"]
+
+    run_simulated(scene, seed=1)
+
+
+def test_what_a_limit_leaves_out_is_released() -> None:
+    async def scene(simulation: Simulation) -> None:
+        async with DeadLetterWorld(simulation, partitions=3) as world:
+            for partition in range(3):
+                world.bury("a", "b", partition=partition)
+            first = places(await world.send(count=5))
+            assert len(first) == 5
+            assert sorted([*first, *places(await world.send())]) == ["0@0", "0@1", "1@0", "1@1", "2@0", "2@1"]
+            assert len(world.sent()) == 6
+
+    run_simulated(scene, seed=1)
+
+
+def test_runs_at_the_same_time_share_the_work() -> None:
+    async def scene(simulation: Simulation) -> None:
+        async with DeadLetterWorld(simulation, partitions=2) as world:
+            for partition in range(2):
+                world.bury(*map(str, range(800)), partition=partition)
+            one, other = await asyncio.gather(world.send(), world.send())
+            assert len({*places(one), *places(other)}) == len(places(one)) + len(places(other)) == 1_600
+            assert places(other)
+            assert places(one)
+            assert await world.send() == []
 
     run_simulated(scene, seed=1)
 
