@@ -18,7 +18,9 @@ _COMMANDS = {
 }
 
 
-@click.command(cls=LazyGroup, modules=_COMMANDS, context_settings={"show_default": True, "help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=LazyGroup, modules=_COMMANDS, context_settings={"show_default": True, "help_option_names": ["-h", "--help"]}
+)
 @click.version_option(package_name="kafka-groups")
 def main() -> None:
     """Kafka share and streams groups for Python: an embedded broker, handler workers, administration, and a demo."""

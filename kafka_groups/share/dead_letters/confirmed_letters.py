@@ -93,7 +93,8 @@ class ConfirmedLetterWriter:
         for outcome in outcomes:
             for letter in outcome.tokens:
                 # One that was given up may still have an outcome, which comes too late.
-                if isinstance(letter, LetterToSend) and self._pending.pop(letter.place, None) is not None:
+                if isinstance(letter, LetterToSend) and self._pending.get(letter.place) is letter:
+                    del self._pending[letter.place]
                     self._errors[letter.place] = outcome.error
         self._news.set()
 
