@@ -31,7 +31,8 @@ _FAILED = 1
 @click.option(
     "--probe-address",
     metavar="HOST:PORT",
-    help="Where to answer GET /live, /ready and /metrics, for Kubernetes and Prometheus. :PORT is any address.",
+    help="Where to answer GET /live, /ready and /metrics, for Kubernetes and Prometheus, and for people / and /status."
+    " :PORT is any address.",
 )
 @click.option(
     "--state-dir",

@@ -7,6 +7,7 @@ from typing import Self, TypeVar
 from attrs import define, evolve, field, frozen
 
 from kafka_groups.telemetry.families import HANDLER_FAMILIES
+from kafka_groups.telemetry.handler_details import NO_DETAILS, HandlerDetails
 from kafka_groups.telemetry.histograms import Histogram, HistogramValue
 from kafka_groups.telemetry.sources import MetricSample
 
@@ -32,6 +33,7 @@ class HandlerSnapshot:
         locks_lost: Records whose locks were lost.
         dead_letters: Copies by reason.
         rate_limited_seconds: For how long the rate limit has kept records from starting.
+        details: Details that are not exported.
     """
 
     records: Mapping[str, int]
@@ -45,6 +47,7 @@ class HandlerSnapshot:
     locks_lost: int
     dead_letters: Mapping[str, int]
     rate_limited_seconds: float
+    details: HandlerDetails = NO_DETAILS
 
     def plus(self, later: Self) -> Self:
         """Add the metrics of a process that has replaced this one: counts are summed, gauges are the later ones."""
@@ -57,11 +60,19 @@ class HandlerSnapshot:
             locks_lost=self.locks_lost + later.locks_lost,
             dead_letters=_sum(self.dead_letters, later.dead_letters),
             rate_limited_seconds=self.rate_limited_seconds + later.rate_limited_seconds,
+            details=self.details.then(later.details),
         )
 
     def without_gauges(self) -> Self:
         """Return the counts alone, as the process has ended and holds no records."""
-        return evolve(self, records_in_hand={}, oldest_record_seconds=0.0, window_used={}, is_breaker_open=False)
+        return evolve(
+            self,
+            records_in_hand={},
+            oldest_record_seconds=0.0,
+            window_used={},
+            is_breaker_open=False,
+            details=HandlerDetails(last_failure=self.details.last_failure),
+        )
 
     def samples(self, handler: str, process: str) -> Iterator[MetricSample]:
         """Yield the values of all metrics except the number of restarts.
@@ -103,6 +114,7 @@ class HandlerSensors:
     _locks_lost: int = field(init=False, default=0)
     _dead_letters: Counter[str] = field(init=False, factory=Counter)
     _rate_limited_s: float = field(init=False, default=0.0)
+    _details: HandlerDetails = field(init=False, default=NO_DETAILS)
 
     def settled(self, outcome: str, count: int) -> None:
         """Count records that the brokers confirmed."""
@@ -146,6 +158,10 @@ class HandlerSensors:
         """Add a time in which the rate limit kept records from starting."""
         self._rate_limited_s += seconds
 
+    def details(self, details: HandlerDetails) -> None:
+        """Set the details."""
+        self._details = details
+
     def snapshot(self) -> HandlerSnapshot:
         """Return the metrics of this moment. Any thread may call it."""
         return HandlerSnapshot(
@@ -160,6 +176,7 @@ class HandlerSensors:
             locks_lost=self._locks_lost,
             dead_letters=dict(self._dead_letters),
             rate_limited_seconds=self._rate_limited_s,
+            details=self._details,
         )
 
 

@@ -10,10 +10,11 @@ from typing import Protocol
 from attrs import evolve, field, frozen
 
 from kafka_groups.telemetry.families import HANDLER_FAMILIES
+from kafka_groups.telemetry.handler_details import HandlerDetails
 from kafka_groups.telemetry.handler_sensors import HandlerSensors, HandlerSnapshot
 from kafka_groups.telemetry.sources import MetricSample, TelemetrySource
 
-__all__ = ["NoSensors", "WorkerObserver", "WorkerTelemetry"]
+__all__ = ["NoSensors", "ProcessSnapshot", "WorkerObserver", "WorkerTelemetry"]
 
 ProcessSnapshot = Mapping[str, HandlerSnapshot]
 """The metrics of a process by handler."""
@@ -68,6 +69,9 @@ class WorkerObserver(Protocol):
     def rate_limited(self, seconds: float) -> None:
         """Add a time in which the rate limit kept records from starting."""
 
+    def details(self, details: HandlerDetails) -> None:
+        """Set details that are shown and not exported."""
+
 
 class NoSensors:
     """Ignores all reports, for workers without metrics."""
@@ -101,6 +105,9 @@ class NoSensors:
 
     def rate_limited(self, seconds: float) -> None:
         """Ignore it."""
+
+    def details(self, details: HandlerDetails) -> None:
+        """Ignore them."""
 
 
 class WorkerTelemetry:
@@ -145,6 +152,21 @@ class WorkerTelemetry:
     def restarted(self, process: str) -> None:
         """Note that another process was replaced. Its counts stay, and those of its successor are added to them."""
         self._others[process] = self._others.get(process, _OtherProcess()).replaced()
+
+    @property
+    def group(self) -> str:
+        """The share group."""
+        return self._group
+
+    def snapshots(self) -> Sequence[ProcessSnapshot]:
+        """Return the metrics of each process, as far as they are known. Any thread may call it."""
+        others = [other.metrics for other in dict(self._others).values()]
+        return [self.snapshot(), *others] if self._handlers else others
+
+    @property
+    def restarts(self) -> int:
+        """The number of times that other processes were replaced."""
+        return sum(other.restarts for other in dict(self._others).values())
 
     @property
     def telemetry(self) -> TelemetrySource:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
+from kafka_groups.errors import BrokerError, NetworkError
 from kafka_groups.errors.texts import named
 
 __all__ = ["HAS_STOPPED", "Health", "stopped_health"]
@@ -30,5 +31,11 @@ class Health:
 
 def stopped_health(errors: Mapping[str, Exception]) -> Health:
     """Return the health of a worker that errors have stopped, by the names of their handlers."""
-    reasons = [f"handler {name}: the worker was stopped by {named(error)}" for name, error in errors.items()]
+    reasons = [f"handler {name}: the worker was stopped by {_shown(error)}" for name, error in errors.items()]
     return Health(is_live=False, is_ready=False, reasons=tuple(reasons))
+
+
+def _shown(error: Exception) -> str:
+    # Anybody may read the health at the probe address. The text of a handler's error may contain the value of a record;
+    # that of a broker's or of the network's does not.
+    return named(error) if isinstance(error, (BrokerError, NetworkError)) else type(error).__name__

@@ -326,8 +326,8 @@ class Worker:
 
         Args:
             processes: How many processes run handlers. Each is a member of the group.
-            probe_address: Where to answer HTTP requests for `/live`, `/ready` and `/metrics`: `host:port`, or `:port`
-                for all addresses of this machine. None for nowhere.
+            probe_address: Where to answer HTTP requests for `/live`, `/ready`, `/metrics` and `/status`, and for a page
+                at `/`: `host:port`, or `:port` for all addresses of this machine. None for nowhere.
             state_dir: Overrides the worker's `state_dir` for this run. With several processes, the parent keeps the
                 notes of all there.
 
@@ -349,7 +349,7 @@ class Worker:
 
         self._settings = evolve(declared, state_dir=chosen)
         try:
-            with answering_probes(probe_address, self):
+            with answering_probes(probe_address, self, self._telemetry):
                 if count == 1:
                     asyncio.run(self._serve())
                 else:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from kafka_groups.telemetry.handler_details import HandlerDetails, LastFailure
 from kafka_groups.telemetry.handler_sensors import HandlerSensors
 from kafka_groups.telemetry.histograms import HistogramValue
 from kafka_groups.telemetry.workers import NoSensors, WorkerObserver, WorkerTelemetry
@@ -30,6 +31,7 @@ def busy(observer: WorkerObserver) -> None:
     observer.locks_lost(2)
     observer.dead_letters("exhausted", 1)
     observer.rate_limited(1.5)
+    observer.details(HandlerDetails(rate=1.5, last_failure=LastFailure("ValueError", "orders", 0, 7, 1_000)))
 
 
 def test_what_a_worker_reports_is_exported_with_its_labels() -> None:

@@ -137,6 +137,12 @@ class RecordWrites(Generic[R]):
         return self._outputs.count
 
     @property
+    def unconfirmed(self) -> int:
+        """The number of outputs that are not confirmed, and of other records that are being written."""
+        others = (write for write in self._under_way if write.purpose is not WritePurpose.OUTPUT)
+        return self._outputs.count + sum(len(write.records) for write in others)
+
+    @property
     def has_room(self) -> bool:
         """False while too many outputs are not confirmed: no run starts, as its outputs would only add to them."""
         return self._outputs.count < MOST_OUTPUTS and self._outputs.size_bytes < MOST_OUTPUT_BYTES

@@ -134,6 +134,7 @@ class HandlerDriver:
             Exception: The error of a handler for which a rule stops the worker.
         """
         await self._consumer.subscribe(self._spec.topics)
+        self._note_details()  # the first rate is that since now
         try:
             while not self._is_over:
                 self._turn(self._clock.now_ms())
@@ -428,6 +429,10 @@ class HandlerDriver:
     def _note_gauges(self) -> None:
         missing = self._hooks.missing_topics()
         self._report.gauges(self._handling, hung=self._watch.hung, state=self._consumer.state, missing=missing)
+        self._note_details()
+
+    def _note_details(self) -> None:
+        self._report.details(self._handling, self._clock.now_ms())
 
     def _look_at_locks(self, now_ms: int) -> None:
         lock_s = self._consumer.acquisition_lock_timeout

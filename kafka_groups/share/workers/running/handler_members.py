@@ -11,6 +11,7 @@ from kafka_groups.net.clock import Clock
 from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.handlers import HandlerSpec
+from kafka_groups.share.workers.member_names import retry_member_name
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.retry_topics.delay_rules import DelayRules, forward_from
 from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopic
@@ -58,8 +59,8 @@ class HandlerMember:
         """The handler as its driver, logs and metrics see it: with the topics that this member reads."""
         if self.retry_topic is None:
             return self.handler
-        topic, prefix = self.retry_topic.topic, self.handler.retry_topics.prefix if self.handler.retry_topics else ""
-        name = f"{self.handler.name} (retry {topic.removeprefix(prefix).lstrip('.')})"
+        topic = self.retry_topic.topic
+        name = retry_member_name(self.handler, topic)
         return evolve(self.handler, name=name, topics=(topic,), delay_ms=None)
 
     def arrived(self, record: AnyRecord) -> AnyRecord:

@@ -16,6 +16,7 @@ from kafka_groups.share.workers.rules.outbox import EventKind
 from kafka_groups.share.workers.rules.steps import InvokeHandler, WritePurpose, WriteRecords
 from kafka_groups.share.workers.rules.window import NOT_READY_AT, WARN_AT, WindowUse
 from kafka_groups.share.workers.running.event_log import HandlerLog
+from kafka_groups.share.workers.running.handler_observation import HandlerObservation
 from kafka_groups.share.workers.running.preflight import HandlerGroup
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.telemetry.workers import WorkerObserver
@@ -55,6 +56,7 @@ class HandlerReport:
         self._spec = spec
         self._observer = observer
         self._log = HandlerLog(spec, rate_limited_log, group.dead_letter_topic)
+        self._observation = HandlerObservation()
         self._record_locks = group.record_locks
         self._held: dict[str, Exception] = {}
         self.unready: Sequence[str] = (f"handler {spec.name} has not started",)
@@ -75,6 +77,7 @@ class HandlerReport:
             wall_ms: The time of day.
         """
         self._log.failures(result)
+        self._observation.ran(result, wall_ms)
         results, calls = _counted(result)
         self._observer.ran(results, [result.busy_s / max(1, calls)] * calls)
         first = _first_attempts(result.run)
@@ -86,6 +89,8 @@ class HandlerReport:
         """Count records that the brokers confirmed. Those that have moved to a retry topic are not done yet."""
         if count:
             self._observer.settled(_MOVED if has_moved else _OUTCOMES[kind], count)
+            if kind is not AcknowledgeType.RELEASE:
+                self._observation.finished(count)
         if self._is_stopping and kind is AcknowledgeType.RELEASE:
             self._released += count
 
@@ -118,6 +123,10 @@ class HandlerReport:
             "%s",
             sentences(f"cannot write to {topic}: {error}", "The records that wait for it stay in hand"),
         )
+
+    def details(self, handling: RecordHandling[AnyRecord], now_ms: int) -> None:
+        """Report what people see who look at the worker."""
+        self._observer.details(self._observation.details(handling.windows, handling.writing, now_ms))
 
     def gauges(
         self,

@@ -1,17 +1,25 @@
-"""Answer requests about a worker's health and metrics, such as those of Kubernetes and Prometheus."""
+"""Answer requests about a worker: of Kubernetes for its health, of Prometheus for metrics, of people for its status."""
 
+import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Protocol
 
+import attrs
+
 from kafka_groups.config.readers import UnfitError, read_host_port
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.errors.texts import sentences
+from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.http_answers import HttpAnswer, HttpAnswers, plain_answer
+from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.health import Health
+from kafka_groups.share.workers.running.status_page import status_page
+from kafka_groups.share.workers.status import WorkerStatus, worker_status
 from kafka_groups.telemetry.sources import Measured, TelemetrySource
+from kafka_groups.telemetry.workers import WorkerTelemetry
 
 __all__ = ["ProbedWorker", "answering_probes", "checked_probe_address"]
 
@@ -21,7 +29,12 @@ _EVERYWHERE = "0.0.0.0"  # noqa: S104 - what `:8081` means
 
 
 class ProbedWorker(Protocol):
-    """A worker with health and metrics."""
+    """A worker with handlers, health and metrics."""
+
+    @property
+    def handlers(self) -> Sequence[HandlerSpec]:
+        """The handlers."""
+        ...
 
     def health(self) -> Health:
         """Return the health. Any thread may call this."""
@@ -53,12 +66,13 @@ def checked_probe_address(address: object) -> tuple[str, int] | None:
 
 
 @contextmanager
-def answering_probes(address: str | None, worker: ProbedWorker) -> Iterator[None]:
-    """Answer `GET /live`, `/ready` and `/metrics` in threads of their own during the block.
+def answering_probes(address: str | None, worker: ProbedWorker, reports: WorkerTelemetry) -> Iterator[None]:
+    """Answer `GET /live`, `/ready`, `/metrics`, `/status` and `/` in threads of their own during the block.
 
     Args:
         address: Where to listen; None answers nothing.
         worker: The worker.
+        reports: What its processes report.
 
     Raises:
         ConfigurationError: The address cannot be used.
@@ -67,7 +81,17 @@ def answering_probes(address: str | None, worker: ProbedWorker) -> Iterator[None
     if place is None:
         yield
         return
-    answers = {"/live": lambda: _live(worker), "/ready": lambda: _ready(worker), "/metrics": lambda: _metrics(worker)}
+
+    def status() -> WorkerStatus:
+        return worker_status(worker.handlers, reports, worker.health(), SystemClock().wall_ms())
+
+    answers: dict[str, Callable[[], HttpAnswer]] = {
+        "/live": lambda: _live(worker),
+        "/ready": lambda: _ready(worker),
+        "/metrics": lambda: _metrics(worker),
+        "/status": lambda: _status(status()),
+        "/": lambda: _page(status()),
+    }
     server = HttpAnswers(place, answers, "worker-probe")
     try:
         yield
@@ -96,3 +120,11 @@ def _metrics(worker: Measured) -> HttpAnswer:
         # The probe works without the extra. Only `/metrics` needs it, and its answer says so.
         return HttpAnswer(HTTPStatus.NOT_IMPLEMENTED, f"{error}\n".encode())
     return HttpAnswer(HTTPStatus.OK, prometheus.scrape(worker), prometheus.CONTENT_TYPE)
+
+
+def _status(status: WorkerStatus) -> HttpAnswer:
+    return HttpAnswer(HTTPStatus.OK, f"{json.dumps(attrs.asdict(status))}\n".encode(), "application/json")
+
+
+def _page(status: WorkerStatus) -> HttpAnswer:
+    return HttpAnswer(HTTPStatus.OK, status_page(status).encode(), "text/html; charset=utf-8")

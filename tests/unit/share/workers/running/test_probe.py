@@ -1,6 +1,7 @@
 """Answers about a worker's health and metrics."""
 
 import http.client
+import json
 import socket
 import sys
 
@@ -31,7 +32,7 @@ def worker() -> FixedHealth:
 def asked(worker: FixedHealth, path: str) -> tuple[int, str, str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
-    with answering_probes(f"127.0.0.1:{port}", worker):
+    with answering_probes(f"127.0.0.1:{port}", worker, worker._telemetry):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         connection.request("GET", path)
         response = connection.getresponse()
@@ -61,6 +62,26 @@ def test_metrics_are_those_of_the_worker(worker: FixedHealth) -> None:
     assert (status, kind) == (200, "text/plain")
     line = 'kafka_groups_worker_records_total{group="shop",handler="invoice",outcome="accepted",process="0"} 3.0'
     assert line in text.splitlines()
+
+
+def test_the_status_is_a_document_and_a_page(worker: FixedHealth) -> None:
+    worker.fixed = Health(is_ready=False, reasons=("a is slow",))
+    worker.handler("orders", name="invoice")(lambda value: None)
+    worker._telemetry.handler("invoice").in_hand({"running": 3})
+    status, kind, text = asked(worker, "/status")
+    assert (status, kind) == (200, "application/json")
+    found = json.loads(text)
+    assert (found["group"], found["is_ready"], found["reasons"]) == ("shop", False, ["a is slow"])
+    assert [(each["name"], each["in_flight"]["running"]) for each in found["handlers"]] == [("invoice", 3)]
+    status, kind, text = asked(worker, "/")
+    assert (status, kind) == (200, "text/html")
+    assert "<li>a is slow</li>" in text
+
+
+def test_names_that_are_no_characters_are_answered(worker: FixedHealth) -> None:
+    worker.handler("orders", name="half \ud800")(lambda value: None)
+    assert "half \\ud800" in asked(worker, "/")[2]
+    assert json.loads(asked(worker, "/status")[2])["handlers"][0]["name"] == "half \ud800"
 
 
 def test_without_prometheus_the_answer_says_what_to_install(

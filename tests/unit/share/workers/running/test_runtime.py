@@ -56,7 +56,7 @@ def test_a_worker_that_an_error_of_its_own_stopped_is_not_live_and_has_logged_th
         runtime = world.runtime(with_two_handlers(world))
         await runtime.start()
         health = await reach_not_live(runtime)
-        reason = "handler invoice: the worker was stopped by ZeroDivisionError: a defect"
+        reason = "handler invoice: the worker was stopped by ZeroDivisionError"
         assert health == Health(is_live=False, is_ready=False, reasons=(reason,))
         [logged] = errors_of(caplog)
         assert logged.getMessage() == "Handler invoice: the worker stops because of an error"
@@ -76,7 +76,7 @@ def test_a_worker_that_a_rule_stopped_is_not_live_and_has_logged_that_once(caplo
         await runtime.start()
         health = await reach_not_live(runtime)
         assert not health.is_ready
-        assert health.reasons == ("handler handle: the worker was stopped by KeyError: 'no such tenant'",)
+        assert health.reasons == ("handler handle: the worker was stopped by KeyError",)
         assert len(errors_of(caplog)) == 1
         with pytest.raises(KeyError):
             await runtime.wait()
