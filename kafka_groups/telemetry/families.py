@@ -236,7 +236,7 @@ def _worker(
 HANDLER_FAMILIES: Mapping[str, Family] = MappingProxyType({
     "records": _worker(
         "records_total", MetricKind.COUNTER, (*_HANDLER, "outcome"), "records",
-        "Records that the brokers confirmed, by outcome: accepted, rejected or released.",
+        "Records that the brokers confirmed, by outcome: accepted, rejected, released, or moved to a retry topic.",
     ),
     "attempts": _worker(
         "attempts_total", MetricKind.COUNTER, (*_HANDLER, "result", "error_type"), "attempts",

@@ -45,6 +45,7 @@ def check_retry_topics(spec: HandlerSpec) -> None:
             f"{given}: {spec.dead_letters!r} is the topic for dead letters, too. Give another prefix"
         )
     _check_no_loop(spec, spec)
+    _check_no_outputs_for_retries(spec, spec)
 
 
 def _check_waits(spec: HandlerSpec) -> None:
@@ -73,6 +74,7 @@ def check_retries_of_others(spec: HandlerSpec, other: HandlerSpec) -> None:
     for writer, reader in ((spec, other), (other, spec)):
         _check_no_loop(writer, reader)
         _check_no_letters_for_retries(writer, reader)
+        _check_no_outputs_for_retries(writer, reader)
     if spec.retry_topics is not None and other.retry_topics is not None:
         _check_prefixes(spec, spec.retry_topics, other, other.retry_topics)
 
@@ -84,6 +86,16 @@ def _check_prefixes(spec: HandlerSpec, own: RetryTopics, other: HandlerSpec, oth
             f"handlers {other.name} and {spec.name} have the same prefix of retry topics, {own.prefix!r}: each would"
             " get records of the other. Give each a prefix of its own"
         )
+
+
+def _check_no_outputs_for_retries(writer: HandlerSpec, reader: HandlerSpec) -> None:
+    names = () if reader.retry_topics is None else reader.retry_topics.names
+    for output in writer.outputs:
+        if output.topic in names:
+            raise ConfigurationError(
+                f"handler {writer.name}: output={output.topic!r} is a retry topic of handler {reader.name}, in which"
+                " only that handler's failed records may be. Use another topic"
+            )
 
 
 def _check_no_letters_for_retries(writer: HandlerSpec, reader: HandlerSpec) -> None:

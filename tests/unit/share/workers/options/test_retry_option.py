@@ -100,6 +100,24 @@ def test_a_retry_topic_is_no_topic_for_dead_letters_of_another_handler(is_first:
         declared(*((retried, lettered) if is_first else (lettered, retried)))
 
 
+def test_a_retry_topic_is_no_output() -> None:
+    worker = Worker("g", bootstrap_servers="x:1")
+    with pytest.raises(ConfigurationError, match=r"output='r\.10s' is a retry topic of handler handle, in which"):
+
+        @worker.handler("orders", output="r.10s", retry_topics=RetryTopics("r"), dead_letters="dead")
+        def handle(value: bytes) -> bytes:
+            return value
+
+    @worker.handler("orders", output="s.10s")
+    def write(value: bytes) -> bytes:
+        return value
+
+    with pytest.raises(ConfigurationError, match=r"handler write: output='s\.10s' is a retry topic of handler other"):
+
+        @worker.handler("others", retry_topics=RetryTopics("s"), dead_letters="dead")
+        def other(value: bytes) -> None: ...
+
+
 def test_handlers_may_share_a_topic_for_dead_letters() -> None:
     declared(
         {"retry_topics": RetryTopics("a"), "dead_letters": "dead"},
