@@ -19,6 +19,7 @@ from kafka_groups.share.workers.rules.runs import RunningRecords
 from kafka_groups.share.workers.rules.steps import InvokeHandler
 from kafka_groups.share.workers.rules.suspects import SuspectRecords
 from kafka_groups.share.workers.running.driver import HandlerDriver
+from kafka_groups.share.workers.running.handler_writes import HandlerWrites
 from kafka_groups.share.workers.running.run_watch import RunWatch
 from kafka_groups.types import AcknowledgeType
 from tests.support.planted_defects import Patch, by_name
@@ -86,23 +87,27 @@ def every_failure_releases_everything(patch: Patch) -> None:
 # -------------------------------------------------------------------------------------- dead letters
 
 
-def failed_copies_count_as_written(patch: Patch) -> None:
-    """A record is rejected, although its dead letter was refused."""
-    written = RecordWrites.written
-    patch.setattr(RecordWrites, "written", lambda self, write, _error, now_ms: written(self, write, None, now_ms))
+def copies_count_as_written_when_they_are_handed_over(patch: Patch) -> None:
+    """A record is rejected before its dead letter is confirmed."""
+    write = HandlerWrites.write
+
+    def confirm(self: HandlerWrites, step: Any) -> None:
+        write(self, step)
+        self._rules.written(step, None, 0)
+
+    patch.setattr(HandlerWrites, "write", confirm)
 
 
-def failed_copies_are_not_repeated(patch: Patch) -> None:
-    """A record whose dead letter was refused stays in hand for ever."""
-    written = RecordWrites.written
+def held_copies_are_forgotten(patch: Patch) -> None:
+    """A record whose dead letter could not be written for a while stays in hand for ever."""
+    held = HandlerWrites._held
 
-    def forget(self: RecordWrites[Any], write: Any, error: Exception | None, now_ms: int) -> None:
-        if error is None:
-            written(self, write, error, now_ms)
-        else:
-            self._forgotten(write)
+    def forget(self: HandlerWrites, topic: str, error: Any) -> None:
+        held(self, topic, error)
+        for write in list(self._rules._under_way):
+            self._rules._forgotten(write)
 
-    patch.setattr(RecordWrites, "written", forget)
+    patch.setattr(HandlerWrites, "_held", forget)
 
 
 def copies_are_forgotten(patch: Patch) -> None:
@@ -227,8 +232,8 @@ MUTANTS = by_name(
     failed_records_are_accepted,
     finished_records_are_forgotten_and_others_remembered,
     every_failure_releases_everything,
-    failed_copies_count_as_written,
-    failed_copies_are_not_repeated,
+    copies_count_as_written_when_they_are_handed_over,
+    held_copies_are_forgotten,
     copies_are_forgotten,
     the_breaker_never_opens,
     the_breaker_never_closes,
@@ -248,6 +253,7 @@ MUTANTS = by_name(
 
 CAUGHT_BY: Mapping[str, int] = MappingProxyType({
     "finished_records_are_forgotten_and_others_remembered": 2,
+    "held_copies_are_forgotten": 5,
     "copies_are_forgotten": 4,
     "lost_deliveries_run_on": 2,
     "lost_records_have_two_handlers": 14,

@@ -393,7 +393,7 @@ class RecordHandling(Generic[R]):
         """
         holdings = self.holdings
         times = [holdings.copies.next_due_ms, holdings.writes.next_due_ms, holdings.suspects.others_resume_ms]
-        times += [self._stop_ms, self._writes_end_ms if self.writing.places else None]
+        times += [self._stop_ms, self._writes_end_ms if self.writing.has_any_under_way else None]
         times += [part.due_after(self._asked_ms) for part in (holdings.waiting, holdings.unordered)]
         times.append(holdings.early.next_ms)
         times += [self._choice.batch_due_ms, self.gate.wakes_ms(self, self._asked_ms)]
@@ -514,7 +514,7 @@ class RecordHandling(Generic[R]):
         """True once only records that run are in hand."""
         holdings = self.holdings
         is_empty = holdings.held == 0 and holdings.delayed == 0 and not holdings.finished
-        return is_empty and not self.writing.places and not self.outbox.unconfirmed
+        return is_empty and not self.writing.has_any_under_way and not self.outbox.unconfirmed
 
     def is_past_grace(self, now_ms: int) -> bool:
         """Return whether the records in hand have had their time to end after a stop."""

@@ -75,11 +75,13 @@ class _Outputs:
 
     def add(self, records: Sequence[RecordToWrite]) -> None:
         self.count += len(records)
-        self.size_bytes += sum(record.size_bytes for record in records)
+        for record in records:
+            self.size_bytes += record.size_bytes
 
     def remove(self, records: Sequence[RecordToWrite]) -> None:
         self.count -= len(records)
-        self.size_bytes -= sum(record.size_bytes for record in records)
+        for record in records:
+            self.size_bytes -= record.size_bytes
 
 
 class RecordWrites(Generic[R]):
@@ -110,8 +112,9 @@ class RecordWrites(Generic[R]):
         self.refused: Callable[[OpenRecord[R], Exception, int], None] = self._again
         self.withdrawn: deque[WriteRecords[R]] = deque()
         # Dead letters are apart from the others: whether any is under way is asked at each step.
-        self._dead_letters: dict[RecordId, WriteRecords[R]] = {}
-        self._others: dict[RecordId, WriteRecords[R]] = {}
+        self._dead_letters: dict[OpenRecord[R], WriteRecords[R]] = {}
+        self._others: dict[OpenRecord[R], WriteRecords[R]] = {}
+        self._outputs_due: deque[WriteRecords[R]] = deque()
         self._strays: dict[tuple[RecordId, bool], WriteRecords[R]] = {}
         self._copied = CopiedRecords()
         self._held: dict[str, Exception] = {}
@@ -129,7 +132,12 @@ class RecordWrites(Generic[R]):
     @property
     def places(self) -> Iterable[RecordId]:
         """The places of the records in hand for which a write is under way."""
-        return (*self._dead_letters, *self._others)
+        return [write.opened.place for write in self._under_way]
+
+    @property
+    def has_any_under_way(self) -> bool:
+        """True if a write is under way."""
+        return bool(self._dead_letters or self._others)
 
     @property
     def unconfirmed_outputs(self) -> int:
@@ -192,9 +200,12 @@ class RecordWrites(Generic[R]):
             now_ms: The time.
         """
         opened.purpose, opened.to_write, opened.due_ms, opened.failed_writes = purpose, records, now_ms, 0
+        # A handler may have an output for each record. They wait for nothing but the driver.
         if purpose is WritePurpose.OUTPUT:
             self._outputs.add(records)
-        self._holdings.writes.add(opened)
+            self._outputs_due.append(self._begun(self._others, opened, records))
+        else:
+            self._holdings.writes.add(opened)
 
     def move(self, opened: OpenRecord[R], topic: RetryTopic, now_ms: int) -> None:
         """Move a record to a retry topic. Its `due_ms` is the time of its next attempt."""
@@ -229,7 +240,9 @@ class RecordWrites(Generic[R]):
 
     def next(self, now_ms: int) -> WriteRecords[R] | None:
         """Return the next records to write; None if none are due. Some in hand may end, as their copies exist."""
-        return self._next_dead_letter(now_ms) or self._next_other(now_ms)
+        if (write := self._next_dead_letter(now_ms)) is not None:
+            return write
+        return self._outputs_due.popleft() if self._outputs_due else self._next_other(now_ms)
 
     def _next_dead_letter(self, now_ms: int) -> WriteRecords[R] | None:
         while (due := self._holdings.copies.take_due(now_ms)) is not None:
@@ -261,18 +274,18 @@ class RecordWrites(Generic[R]):
         return self._begun(self._others, due, records)
 
     def _begun(
-        self, under_way: dict[RecordId, WriteRecords[R]], opened: OpenRecord[R], records: Sequence[RecordToWrite]
+        self, under_way: dict[OpenRecord[R], WriteRecords[R]], opened: OpenRecord[R], records: Sequence[RecordToWrite]
     ) -> WriteRecords[R]:
         assert opened.purpose is not None  # noqa: S101 - a write is due for a purpose
-        write = under_way[opened.place] = WriteRecords(opened, opened.purpose, records)
+        write = under_way[opened] = WriteRecords(opened, opened.purpose, records)
         return write
 
     def _forgotten(self, write: WriteRecords[R]) -> bool:
         """Remove a write from those under way. Returns False if it was removed before."""
         under_way = self._dead_letters if write.purpose.is_dead_letter else self._others
-        if under_way.get(write.opened.place) is not write:
+        if under_way.get(write.opened) is not write:
             return False
-        del under_way[write.opened.place]
+        del under_way[write.opened]
         return True
 
     # ---------------------------------------------------------------------------------------- results
@@ -344,8 +357,8 @@ class RecordWrites(Generic[R]):
 
     def forget(self, opened: OpenRecord[R]) -> None:
         """Forget the copy of a record that has ended, if one is being written."""
-        write = self._dead_letters.get(opened.place)
-        if write is not None and write.opened is opened:
+        write = self._dead_letters.get(opened)
+        if write is not None:
             self._leave_behind(write)
 
     def lose(self, matches: Callable[[R], bool], now_ms: int) -> list[RecordId]:
@@ -371,12 +384,15 @@ class RecordWrites(Generic[R]):
     def _leave_behind(self, write: WriteRecords[R]) -> None:
         """Go on without a write. It may be under way, so its result still matters for a redelivery of its record."""
         self._forgotten(write)
+        self.drop_outputs(write.opened)
+        if write in self._outputs_due:  # the driver does not have it yet
+            self._outputs_due.remove(write)
+            return
         place, is_dead_letter = write.opened.place, write.purpose.is_dead_letter
         # The handler has done its work, so that a redelivery is accepted if the rest is confirmed now. It waits until
         # that is known, as it does for a handler that still runs.
         if not is_dead_letter:
             self._holdings.lost.lost_while_running(place)
-        self.drop_outputs(write.opened)
         self._strays[place, is_dead_letter] = write
         self.withdrawn.append(write)
 

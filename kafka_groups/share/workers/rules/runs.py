@@ -141,7 +141,7 @@ class RunningRecords(Generic[R]):
                 self._outcomes.worked(now_ms)
             records = outputs.get(index, ())
             # Outputs of a record whose lock is lost are not written, so another attempt has to make them.
-            if self._was_lost(run, each, now_ms, has_succeeded=error is None and not records):
+            if run.lost and self._was_lost(run, each, now_ms, has_succeeded=error is None and not records):
                 continue
             if error is None and records:
                 self._writing.write(each, WritePurpose.OUTPUT, records, now_ms)

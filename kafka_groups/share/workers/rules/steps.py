@@ -47,10 +47,7 @@ class WritePurpose(enum.Enum):
     @property
     def is_dead_letter(self) -> bool:
         """True for the two kinds of dead letters, of which a process writes one for each record."""
-        return self in _DEAD_LETTERS
-
-
-_DEAD_LETTERS = frozenset({WritePurpose.DEAD_LETTER, WritePurpose.BEFORE_PROCESSING})
+        return self is WritePurpose.DEAD_LETTER or self is WritePurpose.BEFORE_PROCESSING
 
 
 @define(eq=False)

@@ -55,7 +55,8 @@ def late_copies_count_for_redeliveries(patch: Patch) -> None:
     """The result of a copy whose record's lock was lost is taken for that of its redelivery."""
 
     def written(self: RecordWrites[Any], write: WriteRecords[Any], error: Exception | None, now_ms: int) -> None:
-        if self._dead_letters.pop(write.opened.place, None) is not None:
+        for other in [each for each in self._dead_letters if each.place == write.opened.place]:
+            del self._dead_letters[other]
             self._go_on(write.opened, now_ms)
 
     patch.setattr(RecordWrites, "written", written)
