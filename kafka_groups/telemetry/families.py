@@ -254,7 +254,13 @@ HANDLER_FAMILIES: Mapping[str, Family] = MappingProxyType({
     ),
     "records_in_hand": _worker(
         "records_in_hand", MetricKind.GAUGE, (*_HANDLER, "state"), "records",
-        "Records that the worker has acquired and not settled, by state.",
+        "Records that the worker has acquired and not settled, by state: `held` may run, `running`, `waiting` for a"
+        " retry, `delayed` in a retry topic or by delay=, and `writing` while a dead letter, a retry or an output for"
+        " them is not confirmed.",
+    ),
+    "unconfirmed_outputs": _worker(
+        "unconfirmed_outputs", MetricKind.GAUGE, _HANDLER, "records",
+        "Outputs of the handler that the brokers have not confirmed. From 1,000 on, no run starts.",
     ),
     "oldest_record_seconds": _worker(
         "oldest_record_seconds", MetricKind.GAUGE, _HANDLER, "s",

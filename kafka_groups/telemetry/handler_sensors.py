@@ -33,6 +33,7 @@ class HandlerSnapshot:
         locks_lost: Records whose locks were lost.
         dead_letters: Copies by reason.
         rate_limited_seconds: For how long the rate limit has kept records from starting.
+        unconfirmed_outputs: Outputs that are not confirmed.
         details: Details that are not exported.
     """
 
@@ -47,6 +48,7 @@ class HandlerSnapshot:
     locks_lost: int
     dead_letters: Mapping[str, int]
     rate_limited_seconds: float
+    unconfirmed_outputs: int
     details: HandlerDetails = NO_DETAILS
 
     def plus(self, later: Self) -> Self:
@@ -72,6 +74,7 @@ class HandlerSnapshot:
             window_used={},
             is_breaker_open=False,
             details=HandlerDetails(last_failure=self.details.last_failure),
+            unconfirmed_outputs=0,
         )
 
     def samples(self, handler: str, process: str) -> Iterator[MetricSample]:
@@ -94,6 +97,7 @@ class HandlerSnapshot:
             "window_used", place, {(topic, str(p)): used for (topic, p), used in self.window_used.items()}
         )
         yield from _samples("breaker_open", place, {(): float(self.is_breaker_open)})
+        yield from _samples("unconfirmed_outputs", place, {(): self.unconfirmed_outputs})
         yield from _samples("locks_lost", place, {(): self.locks_lost})
         yield from _samples("dead_letters", place, {(reason,): count for reason, count in self.dead_letters.items()})
         yield from _samples("rate_limited", place, {(): self.rate_limited_seconds})
@@ -115,6 +119,7 @@ class HandlerSensors:
     _dead_letters: Counter[str] = field(init=False, factory=Counter)
     _rate_limited_s: float = field(init=False, default=0.0)
     _details: HandlerDetails = field(init=False, default=NO_DETAILS)
+    _unconfirmed_outputs: int = field(init=False, default=0)
 
     def settled(self, outcome: str, count: int) -> None:
         """Count records that the brokers confirmed."""
@@ -145,6 +150,10 @@ class HandlerSensors:
     def breaker(self, *, is_open: bool) -> None:
         """Set whether failures are treated as an outage."""
         self._is_breaker_open = is_open
+
+    def outputs(self, unconfirmed: int) -> None:
+        """Set how many outputs are not confirmed."""
+        self._unconfirmed_outputs = unconfirmed
 
     def locks_lost(self, count: int) -> None:
         """Count records whose locks were lost."""
@@ -177,6 +186,7 @@ class HandlerSensors:
             dead_letters=dict(self._dead_letters),
             rate_limited_seconds=self._rate_limited_s,
             details=self._details,
+            unconfirmed_outputs=self._unconfirmed_outputs,
         )
 
 

@@ -60,6 +60,9 @@ class WorkerObserver(Protocol):
     def breaker(self, *, is_open: bool) -> None:
         """Set whether failures are treated as an outage."""
 
+    def outputs(self, unconfirmed: int) -> None:
+        """Set how many outputs are not confirmed."""
+
     def locks_lost(self, count: int) -> None:
         """Count records whose locks were lost."""
 
@@ -95,6 +98,9 @@ class NoSensors:
         """Ignore it."""
 
     def breaker(self, *, is_open: bool) -> None:
+        """Ignore it."""
+
+    def outputs(self, unconfirmed: int) -> None:
         """Ignore it."""
 
     def locks_lost(self, count: int) -> None:

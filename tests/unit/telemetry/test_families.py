@@ -109,6 +109,7 @@ def test_a_worker_has_the_metrics_of_its_design() -> None:
         "handler_seconds": (),
         "waiting_seconds": (),
         "records_in_hand": ("state",),
+        "unconfirmed_outputs": (),
         "oldest_record_seconds": (),
         "window_used_ratio": ("topic", "partition"),
         "breaker_open": (),

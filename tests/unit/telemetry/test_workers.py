@@ -28,6 +28,7 @@ def busy(observer: WorkerObserver) -> None:
     observer.oldest(7.5)
     observer.windows({("orders", 0): 0.5, ("orders", 1): 0.25})
     observer.breaker(is_open=True)
+    observer.outputs(4)
     observer.locks_lost(2)
     observer.dead_letters("exhausted", 1)
     observer.rate_limited(1.5)
@@ -45,6 +46,7 @@ def test_what_a_worker_reports_is_exported_with_its_labels() -> None:
     assert values(worker, "oldest_record_seconds") == {pay: 7.5}
     assert values(worker, "window_used_ratio") == {(*pay, "orders", "0"): 0.5, (*pay, "orders", "1"): 0.25}
     assert values(worker, "breaker_open") == {pay: 1.0}
+    assert values(worker, "unconfirmed_outputs") == {pay: 4}
     assert values(worker, "locks_lost_total") == {pay: 2}
     assert values(worker, "dead_letters_total") == {(*pay, "exhausted"): 1}
     assert values(worker, "rate_limited_seconds_total") == {pay: 1.5}
@@ -112,6 +114,7 @@ def test_counts_survive_a_restart_and_gauges_do_not() -> None:
     assert values(parent, "records_in_hand") == {}
     assert values(parent, "window_used_ratio") == {}
     assert values(parent, "breaker_open") == {pay: 0.0}
+    assert values(parent, "unconfirmed_outputs") == {pay: 0}
     second.settled("accepted", 1)
     second.settled("rejected", 1)
     second.waited([1.0])

@@ -138,6 +138,7 @@ class HandlerReport:
     ) -> None:
         """Report the state of the handler."""
         self._observer.in_hand(handling.in_hand)
+        self._observer.outputs(handling.writing.unconfirmed_outputs)
         self._observer.breaker(is_open=handling.breaker.is_open)
         if (limited_ms := handling.take_limited_ms()) > 0:
             self._observer.rate_limited(limited_ms / 1000)
