@@ -236,3 +236,38 @@ def test_topics_are_checked(worker: Worker) -> None:
         ),
     ):
         test.retry_topic("orders.retry.1h")
+
+
+def test_a_record_that_fills_its_window_leaves_it_and_runs_when_it_is_due(worker: Worker) -> None:
+    calls: list[float] = []
+
+    @worker.handler("orders", retry_topics=TOPICS, dead_letters="dead")
+    async def handle(value: bytes) -> None:
+        if value == b"first":
+            calls.append(asyncio.get_running_loop().time())
+            if len(calls) == 1:
+                raise Retry(after=9)
+
+    with WorkerTestDriver(worker, record_locks=20) as test:
+        first = test.deliver("orders", b"first")
+        for number in range(19):
+            test.deliver("orders", b"%d" % number)
+        test.advance(4)
+        assert (first.retry_topic, first.next_attempt_in) == (None, 5)
+        test.advance(3)
+        assert (first.retry_topic, first.next_attempt_in) == ("orders.retry.10s", 2)
+        test.advance(2)
+        assert (first.outcome, calls[1] - calls[0]) == (Outcome.ACCEPTED, 9)
+
+
+def test_a_worker_that_stops_leaves_long_waits_in_the_retry_topic(worker: Worker) -> None:
+    @worker.handler("orders", retry_topics=TOPICS, dead_letters="dead")
+    def handle(value: bytes) -> None:
+        raise Retry(after=int(value))
+
+    with WorkerTestDriver(worker) as test:
+        long, short = test.deliver("orders", b"60"), test.deliver("orders", b"5")
+        test.stop()
+        # It is released there, and the next process waits for the rest.
+        assert (long.outcome, long.retry_topic) == (Outcome.RELEASED, "orders.retry.1m")
+        assert (short.outcome, short.retry_topic) == (Outcome.RELEASED, None)
