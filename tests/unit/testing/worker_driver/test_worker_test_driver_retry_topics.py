@@ -1,8 +1,11 @@
 """The driver of workers moves records through retry topics in virtual time."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kafka_groups import (
     Attempt,
@@ -271,3 +274,34 @@ def test_a_worker_that_stops_leaves_long_waits_in_the_retry_topic(worker: Worker
         # It is released there, and the next process waits for the rest.
         assert (long.outcome, long.retry_topic) == (Outcome.RELEASED, "orders.retry.1m")
         assert (short.outcome, short.retry_topic) == (Outcome.RELEASED, None)
+
+
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None)
+@given(
+    waits=st.lists(st.lists(st.floats(0.1, 2_000), min_size=1, max_size=3), min_size=1, max_size=6),
+    delays=st.lists(st.integers(20, 600), min_size=1, max_size=4, unique=True).map(sorted),
+)
+def test_each_attempt_starts_when_it_is_due_whatever_the_waits_and_delays(
+    waits: list[list[float]], delays: list[int]
+) -> None:
+    worker = Worker("shop", bootstrap_servers="localhost:1")
+    started: dict[bytes, list[float]] = {}
+
+    @worker.handler(
+        "orders", retries=Backoff(times=9), retry_topics=RetryTopics("r", delays=delays), dead_letters="dead"
+    )
+    async def handle(value: bytes) -> None:
+        times = started.setdefault(value, [])
+        times.append(asyncio.get_running_loop().time())
+        own = waits[int(value)]
+        if current_attempt().number <= len(own):
+            raise Retry(after=own[current_attempt().number - 1])
+
+    with WorkerTestDriver(worker) as test:
+        orders = [test.deliver("orders", b"%d" % number) for number in range(len(waits))]
+        test.advance(sum(map(sum, waits)) + 1)
+        assert {order.outcome for order in orders} == {Outcome.ACCEPTED}
+    for value, times in started.items():
+        spent = [after - before for before, after in pairwise(times)]
+        assert spent == pytest.approx(waits[int(value)], abs=0.01), (value, spent)
