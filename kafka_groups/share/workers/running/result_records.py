@@ -28,6 +28,7 @@ from kafka_groups.types import Header, Headers
 __all__ = ["IgnoredResults", "OutputRecords", "RunResults", "WrittenResults"]
 
 _MEGABYTE: Final = 1024 * 1024
+_PLAIN: Final = frozenset({bytes, str})
 
 
 class RunResults(Protocol):
@@ -182,6 +183,9 @@ class OutputRecords:
             HandlerResultError: It is work that nobody will do.
             OutputError: It cannot be written.
         """
+        # Bytes and text are neither several results nor work that is not done. Fast handlers return nothing else.
+        if type(result) in _PLAIN:
+            return (_within_limits(self._record(result, source)),)
         # A value may be a tuple with names, so of tuples only the class itself is several results.
         if isinstance(result, list) or type(result) is tuple:
             return self._of_several(result, source)
@@ -253,6 +257,19 @@ def _yielded(results: Any) -> Generator[Any, None, None]:
         )
 
 
+def _within_limits(record: RecordToWrite) -> RecordToWrite:
+    if record.size_bytes > MOST_RESULT_BYTES:
+        raise _too_large()
+    return record
+
+
+def _too_large() -> OutputError:
+    return OutputError(
+        f"the handler returned more than {MOST_RESULT_BYTES // _MEGABYTE} MB for one record: return less, or write it"
+        " in the handler"
+    )
+
+
 class _CollectedRecords:
     """The records for one input, within the limits."""
 
@@ -270,10 +287,7 @@ class _CollectedRecords:
                 " write them in the handler"
             )
         if self._size_bytes > MOST_RESULT_BYTES:
-            raise OutputError(
-                f"the handler returned more than {MOST_RESULT_BYTES // _MEGABYTE} MB for one record: return less, or"
-                " write it in the handler"
-            )
+            raise _too_large()
 
 
 # ---------------------------------------------------------------------------------------------- one topic
@@ -287,9 +301,12 @@ class _OutputTopic:
         self._value = self._serializer(output.value, "value")
         self._key = self._serializer(output.key, "key")
         self._has_origin_headers = output.origin_headers
+        self._takes_bytes = output.value is None and not output.origin_headers
 
     def plain(self, value: Any, source: AnyRecord) -> RecordToWrite:
         """Return the record of a value without options."""
+        if self._takes_bytes and type(value) is bytes:
+            return RecordToWrite(self._topic, source.raw_key, value)
         headers: list[Header] = []
         data = self._value(value, headers)
         if self._has_origin_headers:
