@@ -24,6 +24,7 @@ from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.testing.simulation.checks.ledger import shown
 from kafka_groups.types import RecordId
 from tests.simulation.workers.lifetime import WorkerLifetime
+from tests.simulation.workers.output_log import OutputLog
 
 __all__ = ["DeadLetterLog", "WatchedWriter", "break_writes"]
 
@@ -96,13 +97,15 @@ class WatchedWriter:
     Attributes:
         writer: The writer of production.
         lifetimes: The handlers of the process.
-        book: Notes what is written.
+        book: Notes the dead letters.
+        outputs: Notes the results of handlers.
         now_ms: Returns the time.
     """
 
     writer: ProcessWriter
     lifetimes: Sequence[WorkerLifetime]
     book: DeadLetterLog
+    outputs: OutputLog
     now_ms: Callable[[], int]
 
     @property
@@ -117,7 +120,7 @@ class WatchedWriter:
     def room(self, owner: str, took: TakesOutcomes, held: TellsHeld) -> "_WatchedRoom":
         """Return the room of a handler."""
         lifetime = next(each for each in self.lifetimes if f"work-{each.plan.handler}" == owner)
-        room = _WatchedRoom(lifetime, self.book, self.now_ms, took, held)
+        room = _WatchedRoom(lifetime, self.book, self.outputs, self.now_ms, took, held)
         room.inner = self.writer.room(owner, room.took, room.held)
         return room
 
@@ -126,6 +129,7 @@ class WatchedWriter:
 class _WatchedRoom:
     _lifetime: WorkerLifetime
     _book: DeadLetterLog
+    _outputs: OutputLog
     _now_ms: Callable[[], int]
     _took: TakesOutcomes
     _held: TellsHeld
@@ -135,7 +139,7 @@ class _WatchedRoom:
     def write(self, records: Sequence[RecordToWrite], token: object) -> None:
         """Write records."""
         assert isinstance(token, WriteRecords)
-        self._book.begun(self._lifetime, token)
+        self._book_of(token).begun(self._lifetime, token)
         self._pending[token] = token
         if token.purpose is WritePurpose.BEFORE_PROCESSING and not token.opened.failed_writes:
             self._lifetime.copying_since_ms[token] = self._now_ms()
@@ -154,14 +158,19 @@ class _WatchedRoom:
         for outcome in outcomes:
             for token in outcome.tokens:
                 self._lifetime.copying_since_ms.pop(token, None)
-                self._book.ended(self._lifetime, self._pending.pop(token), outcome.error)
+                write = self._pending.pop(token)
+                self._book_of(write).ended(self._lifetime, write, outcome.error)
         self._took(outcomes)
+
+    def _book_of(self, write: Write) -> DeadLetterLog | OutputLog:
+        return self._outputs if write.purpose is WritePurpose.OUTPUT else self._book
 
     def held(self, topic: str, error: KafkaGroupsError | None) -> None:
         """Note that what is being written waits, which holds up nothing."""
         if error is not None:
             self._lifetime.copying_since_ms.clear()
-            self._book.refused.update(write.opened.place for write in self._pending.values())
+            letters = (write for write in self._pending.values() if write.purpose.is_dead_letter)
+            self._book.refused.update(write.opened.place for write in letters)
         self._held(topic, error)
 
 

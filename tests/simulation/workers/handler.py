@@ -25,6 +25,7 @@ from tests.simulation.workers.jobs import (
 )
 from tests.simulation.workers.journal import HandlerJournal, JobAttempt
 from tests.simulation.workers.lifetime import WorkerLifetime
+from tests.simulation.workers.output_log import OutputLog
 
 __all__ = ["SimulatedHandler", "Sink"]
 
@@ -66,6 +67,7 @@ class SimulatedHandler:
         lifetime: The lifetime.
         journal: Notes what it does.
         sink: Where the results go.
+        outputs: Notes the results that are written.
         is_mended: Returns whether poison is good now.
         kill: Kills the process.
     """
@@ -74,11 +76,12 @@ class SimulatedHandler:
     lifetime: WorkerLifetime
     journal: HandlerJournal
     sink: Sink
+    outputs: OutputLog
     is_mended: Callable[[], bool]
     kill: Callable[[WorkerLifetime], None]
 
-    async def single(self, value: bytes, record: AnyRecord) -> None:
-        """Handle a record."""
+    async def single(self, value: bytes, record: AnyRecord) -> list[bytes]:
+        """Handle a record, and return its results."""
         attempt = self._began(record)
         job = Job.parsed(value)
         try:
@@ -91,6 +94,7 @@ class SimulatedHandler:
             self._ended(attempt, error)
             raise
         self._ended(attempt)
+        return self.outputs.results(attempt, record) if self.lifetime.plan.has_outputs else []
 
     async def batch(self, batch: Batch[bytes]) -> None:
         """Handle a batch."""
@@ -106,6 +110,8 @@ class SimulatedHandler:
             if own_error is not None:
                 batch.retry(index, own_error)
             self._ended(attempt, own_error)
+            if own_error is None and self.lifetime.plan.has_outputs:
+                batch.output(index, *self.outputs.results(attempt, batch.records[index]))
 
     async def _errors_of(self, batch: Batch[bytes]) -> dict[int, Exception]:
         errors: dict[int, Exception] = {}
@@ -122,6 +128,7 @@ class SimulatedHandler:
 
     def _began(self, record: AnyRecord) -> JobAttempt:
         number = current_attempt().number
+        self.outputs.began(self.lifetime, record)
         self.world.note(self.lifetime.name, "began", record.partition, record.offset, record.delivery_count, number)
         return self.journal.began(self.lifetime, record, number)
 

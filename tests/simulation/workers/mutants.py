@@ -16,7 +16,7 @@ from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.process_gate import ProcessGate
 from kafka_groups.share.workers.rules.record_writes import RecordWrites
 from kafka_groups.share.workers.rules.runs import RunningRecords
-from kafka_groups.share.workers.rules.steps import InvokeHandler
+from kafka_groups.share.workers.rules.steps import InvokeHandler, WritePurpose
 from kafka_groups.share.workers.rules.suspects import SuspectRecords
 from kafka_groups.share.workers.running.driver import HandlerDriver
 from kafka_groups.share.workers.running.handler_writes import HandlerWrites
@@ -53,6 +53,30 @@ def records_are_accepted_before_their_handlers_end(patch: Patch) -> None:
         return run
 
     patch.setattr(RecordHandling, "_next_run", accept_first)
+
+
+def records_are_accepted_before_their_results_are_confirmed(patch: Patch) -> None:
+    """A record is accepted when its handler has returned, while its results are being written."""
+    write = RecordWrites.write
+
+    def accept_first(self: RecordWrites[Any], opened: Any, purpose: WritePurpose, *more: Any) -> None:
+        if purpose is WritePurpose.OUTPUT:
+            self._outbox.settle([opened.record], AcknowledgeType.ACCEPT)
+        write(self, opened, purpose, *more)
+
+    patch.setattr(RecordWrites, "write", accept_first)
+
+
+def results_do_not_keep_their_keys(patch: Patch) -> None:
+    """The next record of a key begins while results of the one before are being written."""
+    write = RecordWrites.write
+
+    def leave_first(self: RecordWrites[Any], opened: Any, purpose: WritePurpose, records: Any, now_ms: int) -> None:
+        self._holdings.leave(opened, now_ms)
+        opened.key = None
+        write(self, opened, purpose, records, now_ms)
+
+    patch.setattr(RecordWrites, "write", leave_first)
 
 
 def failed_records_are_accepted(patch: Patch) -> None:
@@ -249,6 +273,8 @@ MUTANTS = by_name(
     stopping_takes_no_end,
     copies_of_other_handlers_hold_up_nothing,
     suspects_run_beside_other_handlers,
+    records_are_accepted_before_their_results_are_confirmed,
+    results_do_not_keep_their_keys,
 )
 
 CAUGHT_BY: Mapping[str, int] = MappingProxyType({
@@ -257,5 +283,7 @@ CAUGHT_BY: Mapping[str, int] = MappingProxyType({
     "copies_are_forgotten": 4,
     "lost_deliveries_run_on": 2,
     "lost_records_have_two_handlers": 14,
+    "records_are_accepted_before_their_results_are_confirmed": 2,
+    "results_do_not_keep_their_keys": 13,
 })  # fmt: skip
 """The seeds that catch defects which the first one does not see. They are tried first, and need not stay right."""

@@ -84,6 +84,7 @@ class Plan:
         handlers: The number of handlers in each process, which have a topic each. Only records of the first one end
             processes. All others have a topic for dead letters.
         handler: The number of the handler for which this is the plan.
+        has_outputs: Whether the handler returns results that are written to a topic.
     """
 
     profile: Profile
@@ -98,6 +99,7 @@ class Plan:
     processes: int
     handlers: int = 1
     handler: int = 0
+    has_outputs: bool = False
 
     @classmethod
     def drawn(cls, seed: int, rng: random.Random) -> Self:
@@ -120,7 +122,8 @@ class Plan:
             processes=rng.choice((1, 3)) if is_blocking else rng.choice(_PROCESSES[profile]),
         )
         handlers = rng.choice(_HANDLERS[profile])
-        return evolve(plan, handlers=handlers, processes=plan.processes if handlers == 1 else 1)
+        processes = plan.processes if handlers == 1 else 1
+        return evolve(plan, handlers=handlers, processes=processes, has_outputs=rng.random() < 0.5)
 
     @property
     def by_handler(self) -> Sequence[Self]:
@@ -140,6 +143,11 @@ class Plan:
     def letters(self) -> str:
         """The topic for dead letters of the handler."""
         return f"{self.topic}.dead"
+
+    @property
+    def outputs(self) -> str:
+        """The topic for results of the handler."""
+        return f"{self.topic}.results"
 
     @property
     def faults(self) -> SeededFaults:

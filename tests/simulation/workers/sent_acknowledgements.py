@@ -15,6 +15,7 @@ from kafka_groups.types import AcknowledgeType, RecordId, TopicIdPartition
 from tests.simulation.workers.dead_letter_topic import DeadLetterLog
 from tests.simulation.workers.journal import HandlerJournal
 from tests.simulation.workers.lifetime import WorkerLifetime
+from tests.simulation.workers.output_log import OutputLog
 from tests.simulation.workers.plan import Plan, Profile
 
 __all__ = ["SentAcknowledgements", "watch_acknowledgements"]
@@ -39,6 +40,7 @@ class SentAcknowledgements:
     violations: list[str]
     journal: HandlerJournal = field(init=False)
     letters: DeadLetterLog = field(init=False)
+    outputs: OutputLog = field(init=False)
     now_ms: Any = field(kw_only=True)
     lifetimes: dict[str, WorkerLifetime] = field(factory=dict)
     deliveries: Counter[RecordId] = field(factory=Counter)
@@ -110,7 +112,7 @@ class SentAcknowledgements:
 
     def _judge(self, lifetime: WorkerLifetime, place: RecordId, kind: AcknowledgeType) -> None:
         is_due = (
-            (lifetime, place) in self.journal.succeeded
+            (lifetime, place) in self.journal.succeeded and self.outputs.may_accept(lifetime, place)
             if kind is AcknowledgeType.ACCEPT
             else self._may(lifetime, place)
         )

@@ -23,6 +23,7 @@ from tests.simulation.workers.handler import SimulatedHandler, Sink
 from tests.simulation.workers.jobs import FatalError, Job, JobKind
 from tests.simulation.workers.journal import HandlerJournal
 from tests.simulation.workers.lifetime import WorkerLifetime
+from tests.simulation.workers.output_log import OutputLog
 from tests.simulation.workers.plan import FAULTY_S, LifetimeOptions, Plan
 from tests.simulation.workers.retries import RetryBook
 from tests.simulation.workers.sent_acknowledgements import SentAcknowledgements, watch_acknowledgements
@@ -57,6 +58,7 @@ class WorkersRun:
         journal: What the handlers did.
         sent: What the workers told the brokers.
         letters: What was copied.
+        outputs: What handlers returned.
         retries: Which failures used a retry.
         sink: Where results go.
         lifetimes: All lifetimes of the first handler of all processes. The last one of a process is the current one.
@@ -67,6 +69,7 @@ class WorkersRun:
     journal: HandlerJournal
     sent: SentAcknowledgements
     letters: DeadLetterLog
+    outputs: OutputLog
     retries: RetryBook
     sink: Sink = field(factory=Sink)
     lifetimes: list[WorkerLifetime] = field(factory=list)
@@ -80,8 +83,9 @@ class WorkersRun:
         journal = HandlerJournal(plan, now_ms, violations, sent)
         retries = RetryBook(violations)
         letters = DeadLetterLog(violations, retries.judge, is_strict=plan.keeps_locks)
-        sent.journal, sent.letters = journal, letters
-        return cls(world, plan, journal, sent, letters, retries)
+        outputs = OutputLog(violations, journal)
+        sent.journal, sent.letters, sent.outputs = journal, letters, outputs
+        return cls(world, plan, journal, sent, letters, outputs, retries)
 
     @property
     def rng(self) -> random.Random:
@@ -125,6 +129,7 @@ async def _run(plan: Plan, world: SimulatedWorld) -> None:
     for each in plan.by_handler:
         world.cluster.create_topic(each.topic, plan.partitions)
         world.cluster.create_topic(each.letters, 1)
+        world.cluster.create_topic(each.outputs, 2)
     world.cluster.alter_group_configs(GROUP, plan.group_configs)
     run = WorkersRun.built(world, plan)
     acts = world._stage.chaos.acts
@@ -135,6 +140,8 @@ async def _run(plan: Plan, world: SimulatedWorld) -> None:
     judge_results(world, plan, run.sent, run.letters)
     for each in plan.by_handler:
         run.letters.judge_topic(world, each.letters)
+        if each.has_outputs:
+            run.outputs.judge_topic(world, each, run.sent.ledger, run.sent)
 
 
 async def _play(run: WorkersRun) -> None:
@@ -222,19 +229,20 @@ def _runtime(run: WorkersRun, lifetime: WorkerLifetime) -> WorkerRuntime:
 
 
 def _spec(run: WorkersRun, lifetime: WorkerLifetime) -> HandlerSpec:
+    plan = lifetime.plan
     handler = SimulatedHandler(
-        run.world, lifetime, run.journal, run.sink, partial(run.is_mended, lifetime.plan), run.kill
+        run.world, lifetime, run.journal, run.sink, run.outputs, partial(run.is_mended, plan), run.kill
     )
-    function: Callable[..., object] = handler.batch if lifetime.plan.is_batch else handler.single
-    return checked_handler(
-        function, lifetime.plan.topic, batch=lifetime.options.batch, options=lifetime.options.keywords(lifetime.plan)
-    )
+    function: Callable[..., object] = handler.batch if plan.is_batch else handler.single
+    output = plan.outputs if plan.has_outputs else None
+    batch, keywords = lifetime.options.batch, lifetime.options.keywords(plan)
+    return checked_handler(function, plan.topic, output=output, batch=batch, options=keywords)
 
 
 def _writer(run: WorkersRun, first: WorkerLifetime, given: Mapping[str, object]) -> ProcessWriter:
     config = share_consumer_config(given, group_id=GROUP)
     writer = confirmed_writer(config, {}, run.world.environment())
-    return WatchedWriter(writer, first.in_process, run.letters, run.world.clock.now_ms)
+    return WatchedWriter(writer, first.in_process, run.letters, run.outputs, run.world.clock.now_ms)
 
 
 # ------------------------------------------------------------------------------------------------ faults
