@@ -26,7 +26,7 @@ class RateLimit:
     In any time, no more attempts start than this rate allows, and `burst` more. So `RateLimit(10, burst=1)` starts one
     every 100 ms, and `RateLimit(10)` up to ten together if none has started for a second.
 
-    Args:
+    Attributes:
         count: How many attempts may start in each period, from 1 to 1,000,000.
         per: The length of a period in seconds, from 0.001 to 86,400.
         burst: How many may start together, after a time with fewer, and the most records of a batch. By default those
