@@ -19,7 +19,6 @@ from kafka_groups.cli.main import main
 from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import Header
-from tests.recording.profile_capture import RELEASES
 from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import unique
 from tests.support.workers.worker_brokers import WorkerBroker, embedded_broker, kafka_broker
@@ -293,39 +292,3 @@ def test_a_loop_through_kafkas_own_queue_without_copies_is_stopped_too(queue_sce
     stopped = run("send-again", "--yes")
     assert (stopped.exit_code, "after it was sent again 3 times" in stopped.stderr) == (1, True)
     assert len(sent(scene)) == 3
-
-
-# --------------------------------------------------------------------------------------------- earlier releases
-
-
-@pytest.fixture(
-    params=[
-        *(pytest.param(("embedded", release), marks=pytest.mark.slow) for release in ("4.2", "4.3")),
-        *(
-            pytest.param(("kafka", release), marks=[pytest.mark.real_kafka, pytest.mark.long])
-            for release in ("4.2", "4.3")
-        ),
-    ],
-    ids="-".join,
-)
-def earlier(request: pytest.FixtureRequest) -> Iterator[WorkerBroker]:
-    """An earlier release."""
-    kind, release = request.param
-    if kind == "embedded":
-        with embedded_broker(release) as broker:
-            yield broker
-    else:
-        with KafkaProcess(RELEASES[release]) as kafka, kafka_broker(kafka, is_shared=True) as broker:
-            yield broker
-
-
-def test_dead_letters_on_an_earlier_release(earlier: WorkerBroker) -> None:
-    scene = WorkerScene(earlier)
-    run = runner(scene)
-    bury(scene, [b"a", b"b", b"c"])
-    assert run("send-again", "--yes", "-n", "2").exit_code == 0
-    assert run("send-again", "--yes").exit_code == 0
-    assert values_of(sent(scene)) == [b"a", b"b", b"c"]
-    again = run("send-again", "--yes")
-    assert (again.exit_code, again.stdout) == (0, "")
-    assert len(items(run("list", "--json"), "dead-letters list")) == 3

@@ -229,7 +229,7 @@ class DrivenHandler:
         for _ in range(wanted):
             self._arrive([self._queue.take()], 1, now_ms)
         if wanted:
-            self.handling.fetched()
+            self.handling.fetched(is_empty=False)
         return wanted > 0
 
     def _progress_of(self, record: AnyRecord) -> DeliveryProgress:

@@ -5,19 +5,20 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
+import attrs
 import click
 
 from kafka_groups.cli.output import table
 from tests.benchmarks.brokers import TARGETS, running
 from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.topics import RECORDS_PER_BATCH, new_topic, produce
-from tests.benchmarks.workers import measures
+from tests.benchmarks.workers import measures, retry_measures
 from tests.benchmarks.workers.output_programs import OUTPUT_PROGRAMS, output_topic
 from tests.benchmarks.workers.programs import PROGRAMS
 
 __all__ = ["workers"]
 
-_PARTS: Final = ("rates", "outputs", "processes", "delay", "memory", "skewed", "import")
+_PARTS: Final = ("rates", "outputs", "processes", "delay", "memory", "skewed", "retries", "import")
 _BATCHES: Final = tuple(RECORDS_PER_BATCH)
 _POOL: Final = "thread pool"
 _POOL_RECORDS: Final = 60_000
@@ -28,6 +29,8 @@ _OUTPUT_RECORDS: Final = 150_000
 _WAITING_RECORDS: Final = 6_000
 """The program whose threads wait for each record is slow: it gets fewer records."""
 _OUTPUT_RATIOS: Final = (("output, 1 thread", "loop with flush"), ("output, 1 thread", "waits in 16 threads"))
+_RETRIES: Final = 6_000
+_WAITING_RETRIES: Final = 100_000
 _RATIOS: Final = (
     ("def, 1 thread", "bare loop"),
     ("def, 16 threads", "bare loop"),
@@ -46,7 +49,7 @@ _RATIOS: Final = (
 @click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write figures here.")
 def workers(*, parts: Sequence[str], target: str, batches: str, records: int, rounds: int,
             json_file: Path | None) -> None:  # fmt: skip
-    """Handler workers: rates as ratios to programs written by hand, outputs, delay, memory, a skewed topic, import."""
+    """Handler workers: rates as ratios to programs written by hand, outputs, delay, memory, skew, retries, import."""
     figures: dict[str, object] = {}
     with running(target) as servers:
         if "rates" in parts:
@@ -64,6 +67,8 @@ def workers(*, parts: Sequence[str], target: str, batches: str, records: int, ro
             share, gap_s = measures.skewed_rate(servers, 10)
             figures["skewed"] = {"of the ideal rate": share, "longest gap": gap_s}
             say(f"two workers, skewed: {share:.2f} of the ideal rate, nothing started for {gap_s:.2f} s at most")
+        if "retries" in parts:
+            figures["retries"] = _retries(servers)
     if "import" in parts:
         figures["import"] = measures.import_s(rounds)
         say(f"import of Worker: {1000 * float(str(figures['import'])):.0f} ms")
@@ -115,6 +120,21 @@ def _processes(servers: str, batches: str, rounds: int) -> float:
     )
     say(f"200 µs of Python a record: {one:,.0f} a second in one process, {two:,.0f} in two: {two / one:.2f}")
     return two / one
+
+
+def _retries(servers: str) -> dict[str, object]:
+    figures: dict[str, object] = {}
+    for name, is_skewed in (("even", False), ("98 % in one of two partitions", True)):
+        late = retry_measures.lateness(servers, _RETRIES, is_skewed=is_skewed)
+        figures[name] = attrs.asdict(late)
+        say(
+            f"6,000 records of retry topics with 2 s and 20 s, {name}: {late.early} early, median"
+            f" {late.median_ms:.0f} ms late, 99 %: {late.p99_ms:.0f} ms, most: {late.most_ms:.0f} ms"
+        )
+    held, most = retry_measures.held_before_their_time(servers, _WAITING_RETRIES)
+    figures["held"] = held
+    say(f"100,000 records in a retry topic, none due: {held} held, {most} allowed")
+    return figures
 
 
 def _delay(servers: str) -> dict[str, float]:

@@ -26,7 +26,7 @@ from kafka_groups.types import RecordId
 from tests.simulation.workers.lifetime import WorkerLifetime
 from tests.simulation.workers.output_log import OutputLog
 
-__all__ = ["DeadLetterLog", "WatchedWriter", "break_writes"]
+__all__ = ["DeadLetterLog", "WatchedWriter", "break_writes", "too_few_replicas"]
 
 _PLACE = "__dlq.errors.{}"
 _DUPLICATE = "__dlq.errors.possible.duplicate"
@@ -187,12 +187,12 @@ def break_writes(world: SimulatedWorld, book: DeadLetterLog) -> None:
         return lambda _request: world.strikes(name, probability)
 
     faults = world.cluster.faults
-    faults.on(ApiKey.PRODUCE, answer(_too_few_replicas), when=is_down)
+    faults.on(ApiKey.PRODUCE, answer(too_few_replicas), when=is_down)
     faults.on(ApiKey.PRODUCE, DROP_CONNECTION, when=strikes("letter refused", _REFUSED))
     faults.on(ApiKey.PRODUCE, LOSE_RESPONSE, when=strikes("letter not confirmed", _UNCONFIRMED))
 
 
-def _too_few_replicas(request: ProduceRequest) -> ProduceResponse:
+def too_few_replicas(request: ProduceRequest) -> ProduceResponse:
     return ProduceResponse(
         responses=tuple(
             TopicProduceResponse(

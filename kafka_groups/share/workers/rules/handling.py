@@ -189,9 +189,13 @@ class RecordHandling(Generic[R]):
         least = rules.concurrency * (rules.batch.max_records if rules.batch else 1)
         return max(least, min(self.pace.buffer(rules.concurrency), self.windows.room // _SHARE_OF_WINDOWS))
 
-    def fetched(self) -> None:
+    def fetched(self, *, is_empty: bool) -> None:
         """Note that a fetch has ended, after the arrival of what it brought."""
-        self.holdings.early.fetches.ended()
+        early = self.holdings.early
+        if is_empty:
+            early.fetches.found_nothing()
+        else:
+            early.fetches.ended(early.partitions)
 
     # ---------------------------------------------------------------------------------------- steps
 

@@ -151,7 +151,7 @@ class Holdings(Generic[R]):
         """Tell the sizes of fetches whether the delay of a record was over when it came."""
         if (rules := self._rules.delay) is not None:
             is_over = rules.is_over(opened.record, opened.state, self.early.wall_ms(now_ms))
-            self.early.fetches.arrived(is_ready=is_over)
+            self.early.fetches.arrived(opened.place[0], is_ready=is_over)
 
     def _knows_key(self, opened: OpenRecord[R]) -> bool:
         """Ask for the key of a record. Returns False, and notes the error, if the user's function raises."""
@@ -246,7 +246,8 @@ class Holdings(Generic[R]):
         if verdict.turn is DelayTurn.FORWARD:
             self.forwarded.append(opened)
         elif verdict.turn is not DelayTurn.RUN:
-            self.early.add(opened, verdict.at_ms, is_ready=verdict.turn is DelayTurn.REST)
+            waits_in = opened.place[0] if verdict.turn is DelayTurn.WAIT else None
+            self.early.add(opened, verdict.at_ms, waits_in=waits_in)
         return verdict.turn is not DelayTurn.RUN
 
     def early_due_ms(self, opened: OpenRecord[R]) -> int:

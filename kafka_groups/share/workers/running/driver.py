@@ -111,7 +111,7 @@ class HandlerDriver:
         self._commits = WorkerCommits(parts.consumer, self._settled, self._survive, parts.times)
         self._writes = HandlerWrites(parts.spec.name, parts.handling.writing, parts.writer, parts.report, parts.times)
         self._writes.wake = self._wake
-        self._is_stopping = self._must_pause = False
+        self._is_stopping = self._must_pause = self._is_cut_short = False
         self._watched_ms = self._gauges_ms = self._polled_ms = parts.clock.now_ms()
         self._polled_s = 0.0
         self._gate = parts.handling.gate
@@ -159,7 +159,7 @@ class HandlerDriver:
         # A poll that was cancelled could have acquired records that nobody knows of. It is told to return instead.
         # Closing the consumer releases what it has brought.
         if self._polling is not None:
-            self._hooks.end_poll()
+            self._cut_poll_short()
             await asyncio.wait([self._polling])
             self._take_polled(self._clock.now_ms())
 
@@ -260,7 +260,7 @@ class HandlerDriver:
             self._commits.send(self._wake, with_next_fetch=with_next_fetch)
             self._unsent_since_ms = None
         else:
-            self._hooks.end_poll()
+            self._cut_poll_short()
 
     def _settled(self, sent: SentRecords, refused: Sequence[RecordId], error: Exception | None) -> None:
         self._report.settled(sent.step.kind, sent.count - len(refused), has_moved=sent.step.has_moved)
@@ -275,7 +275,7 @@ class HandlerDriver:
         if self._may_call and not self._is_stopping:
             self._begin_poll(now_ms)
         if not self._may_call and self._gate.is_asked(self._handling, now_ms):
-            self._hooks.end_poll()  # a suspect of another handler waits until nothing is acquired any more
+            self._cut_poll_short()  # a suspect of another handler waits until nothing is acquired any more
         self._gate.tell(self._handling)
         self._shared_slots.tell(self._handling, now_ms)
         timer = asyncio.get_running_loop().call_later(self._wait_ms(now_ms) / 1000, self._woken.set)
@@ -323,8 +323,12 @@ class HandlerDriver:
         self._polled_ms, self._polled_s = now_ms, self._times.timer()
         poll = self._consumer.poll(_IDLE_MS / 1000 if wanted else 0, hold=True)
         self._polling = asyncio.get_running_loop().create_task(poll)
-        self._handling.is_fetching = True
+        self._handling.is_fetching, self._is_cut_short = True, not wanted
         self._polling.add_done_callback(lambda _: self._wake())
+
+    def _cut_poll_short(self) -> None:
+        self._is_cut_short = True
+        self._hooks.end_poll()
 
     def _take_polled(self, now_ms: int) -> None:
         if self._polling is None or not self._polling.done():
@@ -339,7 +343,10 @@ class HandlerDriver:
         if records:
             self._times.received(self._polled_s, (each.topic_partition for each in deliveries_of(records)))
         self._take(records, now_ms)
-        self._handling.fetched()
+        # A poll that did not wait, or ended early because acknowledgements were to be sent, says nothing about what
+        # there is to fetch.
+        if records or not self._is_cut_short:
+            self._handling.fetched(is_empty=not records)
 
     def _survive(self, error: KafkaGroupsError) -> None:
         if not is_passing(error, has_fetched=self._consumer.has_fetched):

@@ -63,9 +63,9 @@ def more_is_fetched_than_two_records_of_each_partition(patch: Patch) -> None:
 def fetches_stay_large(patch: Patch) -> None:
     """A fetch that overtakes the records that are ready is followed by another large one."""
 
-    def ended(self: FetchSteps) -> None:
+    def ended(self: FetchSteps, partitions: int) -> None:
         self._step = min(2 * self._step, 500)
-        self._ready = self._early = 0
+        self._seen.clear()
 
     patch.setattr(FetchSteps, "ended", ended)
 

@@ -106,6 +106,7 @@ class Member:
         writes: Its writes that are not confirmed.
         settles: Its acknowledgements that are not confirmed.
         next_size: The size of its next fetch, as a naive reading of the rules has it.
+        newest: The last record that came from each partition, until a fetch has brought nothing.
         is_stopping: Whether it was asked to stop.
     """
 
@@ -116,6 +117,7 @@ class Member:
     settles: list[AcknowledgeRecords[Delivered]] = field(factory=list)
     held: list[Delivered] = field(factory=list)
     next_size: int = 1
+    newest: dict[TopicIdPartition, Delivered] = field(factory=dict)
     is_stopping: bool = False
 
 
@@ -256,20 +258,37 @@ class WaitingWorld:
 
     def fetch(self, member: Member) -> None:
         """Fetch as much as the rules want, if there is anything."""
-        wanted = member.handling.wanted(self.now_ms)
-        unready = sum(not self._is_ready(record) for record in self._waiting(member))
-        if wanted:
+        if not (wanted := member.handling.wanted(self.now_ms)):
+            return
+        waiting = self._waiting(member)
+        unready = sum(not self._is_ready(record) for record in waiting)
+        if not self._may_have_ready(member):
             assert unready < 2 * self.settings.partitions, f"{unready} records are held before their time"
-            assert wanted <= member.next_size, f"a fetch of {wanted} records instead of {member.next_size}"
-        arrived = self._acquire(member, wanted) if wanted else []
+        assert unready < 2 * self.settings.partitions + _LARGEST_FETCH
+        assert wanted <= member.next_size, f"a fetch of {wanted} records instead of {member.next_size}"
+        arrived = self._acquire(member, wanted)
         for partition in {record.kept.place[0] for record in arrived}:
             part = [record for record in arrived if record.kept.place[0] == partition]
             counts = [record.count for record in part]
             member.handling.arrived(partition, part, counts, part[-1].kept.place[1], self.now_ms)
-        member.handling.fetched()
-        is_ready = [self._is_ready(record) for record in arrived]
-        member.next_size = min(2 * member.next_size, _LARGEST_FETCH) if is_ready and all(is_ready) else 1
+        member.handling.fetched(is_empty=not arrived)
+        self._note_fetch(member, arrived)
         self.turn(member)
+
+    def _note_fetch(self, member: Member, arrived: Sequence[Delivered]) -> None:
+        """Note what a fetch says about the partitions, and how large the next one may be."""
+        for record in arrived:
+            member.newest[record.kept.place[0]] = record
+        if not arrived:
+            member.newest = {each: record for each, record in member.newest.items() if not self._is_ready(record)}
+        if not self._may_have_ready(member):
+            member.next_size = 1
+        elif any(map(self._is_ready, arrived)):
+            member.next_size = min(2 * member.next_size, _LARGEST_FETCH)
+
+    def _may_have_ready(self, member: Member) -> bool:
+        """Return whether a partition may have records that are due: the last one that came from it is ready."""
+        return any(map(self._is_ready, member.newest.values()))
 
     def _acquire(self, member: Member, most: int) -> list[Delivered]:
         partitions = [each for each in self.log if each.topic == member.topic.topic]

@@ -1,0 +1,1 @@
+"""Retry topics of handler workers in virtual time."""
