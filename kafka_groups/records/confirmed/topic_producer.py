@@ -15,6 +15,7 @@ from kafka_groups.errors import (
     InvalidTopicError,
     KafkaGroupsError,
     MessageTooLargeError,
+    NetworkError,
     OperationTimeoutError,
     TopicAuthorizationFailedError,
     UnknownTopicOrPartitionError,
@@ -26,6 +27,7 @@ from kafka_groups.records.producing.accumulator import AccumulatorSettings, Reco
 from kafka_groups.records.producing.cluster_topics import ClusterTopics, ProducerCluster
 from kafka_groups.records.producing.idempotent import IdempotentIdentity
 from kafka_groups.records.producing.produce import ProduceManager
+from kafka_groups.records.producing.produce_requests import ProducedPartition
 from kafka_groups.records.producing.produce_settings import ProduceSettings
 from kafka_groups.records.producing.producer_sensors import ProducerSensors
 from kafka_groups.records.producing.refusal_texts import not_writable, with_remedy
@@ -39,6 +41,8 @@ _CREATION_MS: Final = 1_000
 """The longest time that a topic may be missing, because a broker may be creating it."""
 _LOOK_MS: Final = 500
 """The time between two looks at the records that wait."""
+_LARGEST_REQUEST: Final = 100 * 1024 * 1024
+"""Kafka's default of `socket.request.max.bytes`. A broker answers a larger request by closing the connection."""
 _OUTAGES: Final = (TopicAuthorizationFailedError, ClusterAuthorizationFailedError, UnknownTopicOrPartitionError)
 """Errors that only somebody else can end, so there is no reason to wait before the owners hear of them."""
 
@@ -257,7 +261,7 @@ class TopicProducer:
             if isinstance(each.trouble, _OUTAGES):
                 return each.trouble
             if waited_ms >= _PATIENCE_MS:
-                return each.trouble or self._silence(waited_ms)
+                return _too_large_for_brokers(each) or each.trouble or self._silence(waited_ms)
         return None
 
     def _trouble_of_parked(self, now_ms: int) -> KafkaGroupsError | None:
@@ -275,6 +279,20 @@ class TopicProducer:
             f"No record of {self._topic} was confirmed for {waited_ms // 1_000} s, although some wait. Are all brokers"
             " up?"
         )
+
+
+def _too_large_for_brokers(each: ProducedPartition) -> KafkaGroupsError | None:
+    """Return the error for a record that may be the reason why brokers close the connection; None for other trouble."""
+    first = each.batches.sent[0].batch if each.batches.sent else None
+    if first is None or first.size_bytes <= _LARGEST_REQUEST or not isinstance(each.trouble, NetworkError):
+        return None
+    return with_remedy(
+        MessageTooLargeError(
+            f"A record for {each.name} has {first.size_bytes:,} bytes, and the broker closes the connection. Allow"
+            f" larger requests (socket.request.max.bytes of the brokers, {_LARGEST_REQUEST:,} by default), or make"
+            " records smaller."
+        )
+    )
 
 
 def _is_over(write: object) -> bool:

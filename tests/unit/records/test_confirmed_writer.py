@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_groups.broker.faults import DROP_RESPONSE, LOSE_RESPONSE, answer, delay
+from kafka_groups.broker.faults import DROP_CONNECTION, DROP_RESPONSE, LOSE_RESPONSE, answer, delay
 from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.errors import (
@@ -550,6 +550,19 @@ def test_a_broker_that_takes_records_and_does_not_answer_is_an_outage() -> None:
         bench.world.cluster.faults.remove(silent)
         await bench.settled()
         assert bench.values() == [b"a"]
+
+    simulated(scene)
+
+
+def test_a_record_that_makes_brokers_close_the_connection_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafka_groups.records.confirmed.topic_producer._LARGEST_REQUEST", 100_000)
+
+    async def scene(bench: Bench) -> None:
+        bench.world.cluster.faults.on(ApiKey.PRODUCE, DROP_CONNECTION)
+        bench.owner.write(b"v" * 200_000)
+        await bench.until(lambda: bool(bench.owner.holds))
+        [(_, error)] = bench.owner.holds
+        assert str(error).startswith("A record for orders-0 has 200,073 bytes, and the broker closes the connection.")
 
     simulated(scene)
 
