@@ -64,6 +64,8 @@ def send_again(
     The exit status is 1 if a dead letter was skipped or could not be sent.
     """
     request = _request(**given)
+    if request.rules.to == topic:
+        raise click.BadParameter(f"{topic!r} is the topic with the dead letters. Name another one.", param_hint="--to")
     consent.check()
     if consent.is_dry_run:
         _plan(connection, topic, request, CommandAnswer(form))

@@ -157,6 +157,7 @@ def test_bad_options(run: Run, resending: MadeUpResending) -> None:
         (("--yes", "0@1", "--reason", "x"), "Give either PARTITION@OFFSET or --since"),
         (("--yes", "0-1"), "'0-1' is not of the form PARTITION@OFFSET"),
         (("--yes", "--most", "0"), "0 is not in the range"),
+        (("--yes", "--to", "orders.dead"), "'orders.dead' is the topic with the dead letters. Name another one."),
     ):
         refused = run("send-again", "orders.dead", *options)
         assert (refused.exit_code, refused.stdout) == (2, ""), options
