@@ -7,6 +7,7 @@ from typing import Protocol
 from attrs import define, field
 
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
+from kafka_groups.share.workers.rate_limits import rate_rule
 from kafka_groups.share.workers.rules.dead_letter_headers import record_id
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.suspects import LONGEST_ALONE_MS
@@ -14,6 +15,7 @@ from kafka_groups.testing.simulation.checks.ledger import shown
 from kafka_groups.types import RecordId, TopicIdPartition
 from tests.simulation.workers.lifetime import WorkerLifetime
 from tests.simulation.workers.plan import Plan, Profile
+from tests.support.workers.naive_rate import NaiveRate
 
 __all__ = ["HandlerJournal", "JobAttempt"]
 
@@ -83,6 +85,7 @@ class HandlerJournal:
     failures: defaultdict[RecordId, int] = field(factory=lambda: defaultdict(int))
     _running: defaultdict[WorkerLifetime, dict[RecordId, JobAttempt]] = field(factory=lambda: defaultdict(dict))
     _mixed_ms: dict[WorkerLifetime, int] = field(factory=dict)
+    _rates: dict[WorkerLifetime, NaiveRate | None] = field(factory=dict)
     _begun: dict[tuple[WorkerLifetime, TopicIdPartition, bytes], int] = field(factory=dict)
 
     def began(self, lifetime: WorkerLifetime, record: AnyRecord, number: int) -> JobAttempt:
@@ -93,6 +96,7 @@ class HandlerJournal:
         self._check_keys(attempt)
         self._check_suspects(attempt)
         self._check_copies(attempt)
+        self._check_rate(attempt)
         self._running[lifetime][attempt.place] = attempt
         return attempt
 
@@ -173,6 +177,19 @@ class HandlerJournal:
                 ms < began_before_ms for ms in other.copying_since_ms.values()
             ):
                 self._violation(attempt, f"began while {other.name} copied last deliveries")
+
+    def _check_rate(self, attempt: JobAttempt) -> None:
+        """No more attempts begin than the rate limit allows. A process that stood still begins some late."""
+        lifetime = attempt.lifetime
+        if lifetime not in self._rates:
+            limit = lifetime.options.rate_limit if self.plan.keeps_locks else None
+            self._rates[lifetime] = None if limit is None else NaiveRate(rate_rule(limit, processes=1))
+        rate = self._rates[lifetime]
+        if rate is None:
+            return
+        if not rate.allowed(self.now_ms()):
+            self._violation(attempt, f"began although the rate limit {rate.rule} does not allow it")
+        rate.starts.append((self.now_ms(), 1))
 
     def _has_waited(self, lifetime: WorkerLifetime) -> bool:
         """Return whether suspects of a process have waited for so long that they run beside others."""

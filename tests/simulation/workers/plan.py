@@ -9,6 +9,7 @@ from typing import Self
 from attrs import evolve, frozen
 
 from kafka_groups.share.workers.handlers import HandlerKeywords, checked_batch
+from kafka_groups.share.workers.rate_limits import RateLimit
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
 from kafka_groups.share.workers.rules.limits import BatchSizes
@@ -21,6 +22,7 @@ LOCK_MS = 5_000
 FAULTY_S = 150
 _SMALL_WINDOW = 100
 _KILLERS_BESIDE_OTHERS = 5
+_RATES = (None, None, None, RateLimit(20), RateLimit(5, burst=8))
 _CONCURRENCIES = ((1, 4, 2, 16), (1, 2))
 """Of records and of batches. A process that is alone does not have the first."""
 
@@ -213,6 +215,11 @@ class LifetimeOptions:
     batch: BatchSizes | None
     most_stubborn_s: float
 
+    @property
+    def rate_limit(self) -> RateLimit | None:
+        """The rate limit, which follows from the others: drawing it would make other runs of the seeds before it."""
+        return random.Random(repr(self)).choice(_RATES)
+
     @classmethod
     def drawn(cls, plan: Plan, rng: random.Random) -> Self:
         """Draw the options of a lifetime."""
@@ -240,4 +247,5 @@ class LifetimeOptions:
             on_blocked=plan.on_blocked,
             order_by="key" if plan.keeps_order else None,
             dead_letters=plan.letters if plan.has_letters else None,
+            rate_limit=self.rate_limit,
         )

@@ -27,6 +27,7 @@ from kafka_groups.share.workers.rules.steps import (
     WriteRecords,
 )
 from kafka_groups.types import AcknowledgeType, RecordId
+from tests.support.workers.naive_rate import NaiveRate
 from tests.unit.share.workers.rules.jobs import (
     EPOCH_MS,
     PARTITIONS,
@@ -42,7 +43,6 @@ from tests.unit.share.workers.rules.jobs import (
 )
 from tests.unit.share.workers.rules.naive_broker import NaiveBroker
 from tests.unit.share.workers.rules.naive_checks import Checks, Slot
-from tests.unit.share.workers.rules.naive_rate import NaiveRate
 
 __all__ = ["NaiveWorld", "WorldPlan"]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kafka_groups.share.workers.rules.handler_rate import RateRule
 from kafka_groups.share.workers.rules.token_bucket import TokenBucket
 from tests.support.planted_defects import by_name
-from tests.unit.share.workers.rules.naive_rate import NaiveRate
+from tests.support.workers.naive_rate import NaiveRate
 
 rules = st.builds(RateRule, st.integers(1, 50), st.integers(1, 5_000), st.integers(1, 20))
 scenes = st.lists(st.tuples(st.integers(0, 3_000), st.integers(0, 25)), max_size=30)

@@ -5,8 +5,8 @@ import asyncio
 from kafka_groups.share import Backoff, Batch, RateLimit
 from kafka_groups.share.workers.rate_limits import rate_rule
 from kafka_groups.telemetry.workers import WorkerTelemetry
+from tests.support.workers.naive_rate import NaiveRate
 from tests.unit.share.clusters import TOPIC
-from tests.unit.share.workers.rules.naive_rate import NaiveRate
 from tests.unit.share.workers.worlds import WorkerWorld, reach, reasons, simulate
 
 
