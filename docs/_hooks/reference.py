@@ -41,8 +41,8 @@ from kafka_groups.broker.metrics import METRICS as BROKER_METRICS
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES, Profile
 from kafka_groups.broker.share_partitions import record_state
 from kafka_groups.broker.unsupported import UNSUPPORTED, Unsupported, UnsupportedKind
-from kafka_groups.cli.documents.catalogue import DOCUMENTS
-from kafka_groups.cli.documents.document import schema_of
+from kafka_groups.cli.documents.catalogue import DOCUMENTS, LINES
+from kafka_groups.cli.documents.document import line_schema_of, schema_of
 from kafka_groups.config.clients.admin import admin_keys
 from kafka_groups.config.clients.foreign import FORBIDDEN, FOREIGN
 from kafka_groups.config.clients.share import share_consumer_keys
@@ -95,8 +95,17 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def documents() -> Iterator[str]:
     """The schemas of the JSON documents that commands print."""
     for command, kind in DOCUMENTS.items():
-        schema = json.dumps(schema_of(kind), indent=2, ensure_ascii=False)
-        yield from (f"#### {command} --json", "", "```json", schema, "```", "")
+        yield from _document_schema(command, schema_of(kind))
+
+
+def document_lines() -> Iterator[str]:
+    """The schemas of the lines of commands that print one JSON object a line."""
+    for command, kind in LINES.items():
+        yield from _document_schema(command, line_schema_of(kind))
+
+
+def _document_schema(command: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"#### {command} --json", "", "```json", json.dumps(schema, indent=2, ensure_ascii=False), "```", "")
 
 
 def share_consumer() -> Iterator[str]:
@@ -560,6 +569,7 @@ def _row(*cells: str) -> str:
 
 _GENERATORS: dict[str, Callable[[], Iterator[str]]] = {
     "documents": documents,
+    "document-lines": document_lines,
     "share-consumer": share_consumer,
     "admin-client": admin_client,
     "streams-member": streams_member,

@@ -14,6 +14,7 @@ _COMMANDS = {
     "members": ("kafka_groups.cli.admin.members", "members"),
     "offsets": ("kafka_groups.cli.admin.offsets", "offsets"),
     "streams": ("kafka_groups.cli.streams_commands", "streams"),
+    "top": ("kafka_groups.cli.top.top_command", "top"),
     "worker": ("kafka_groups.cli.worker_command", "run_worker"),
 }
 

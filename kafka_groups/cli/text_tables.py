@@ -7,7 +7,7 @@ from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
-__all__ = ["UNKNOWN", "one_line", "table_lines", "terminal_width"]
+__all__ = ["UNKNOWN", "cut_line", "one_line", "table_lines", "terminal_width"]
 
 UNKNOWN: Final = "-"
 """A cell without a value."""
@@ -43,7 +43,7 @@ def table_lines(
             space + cell if heading in right else cell + space
             for heading, cell, space in zip(headings, line, spaces, strict=True)
         ]
-        yield _cut(_BETWEEN.join(cells).rstrip(), width)
+        yield cut_line(_BETWEEN.join(cells).rstrip(), width)
 
 
 def terminal_width() -> int | None:
@@ -51,5 +51,6 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def _cut(line: str, width: int | None) -> str:
+def cut_line(line: str, width: int | None) -> str:
+    """Return a line that has at most so many columns of a terminal; None for any number."""
     return line if width is None or cell_len(line) <= width else set_cell_size(line, width - 1) + _CUT

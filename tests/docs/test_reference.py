@@ -19,8 +19,8 @@ from kafka_groups.broker.metrics import METRICS as BROKER_METRICS
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES
 from kafka_groups.broker.share_partitions import record_state
 from kafka_groups.broker.unsupported import UNSUPPORTED
-from kafka_groups.cli.documents.catalogue import DOCUMENTS
-from kafka_groups.cli.documents.document import schema_of
+from kafka_groups.cli.documents.catalogue import DOCUMENTS, LINES
+from kafka_groups.cli.documents.document import line_schema_of, schema_of
 from kafka_groups.config.clients.admin import admin_keys
 from kafka_groups.config.clients.foreign import FORBIDDEN, FOREIGN
 from kafka_groups.config.clients.share import share_consumer_keys
@@ -110,7 +110,8 @@ def test_every_key_can_be_linked_to(hook: ModuleType) -> None:
 def test_command_reference_has_the_schema_of_every_document(hook: ModuleType) -> None:
     made = page(hook, "command.md")
     printed = re.findall(r"^#### ([^\n]*) --json\n\n```json\n(.*?)^```$", made, re.MULTILINE | re.DOTALL)
-    assert {command: json.loads(text) for command, text in printed} == {
+    lines = {command: line_schema_of(kind) for command, kind in LINES.items()}
+    assert {command: json.loads(text) for command, text in printed} == lines | {
         command: schema_of(kind) for command, kind in DOCUMENTS.items()
     }
 

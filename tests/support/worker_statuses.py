@@ -18,6 +18,7 @@ def busy_status() -> WorkerStatus:
         name="invoice <b>&\x1b[31m",
         topics=("orders", "orders.old"),
         rate=12.34,
+        rate_limit=20.0,
         in_flight=RecordsInFlight(held=5, running=4, waiting=3, delayed=2, writing=1),
         is_breaker_open=True,
         fullest_window=WindowStatus("orders", 3, 1_234, 0.95),
@@ -42,4 +43,4 @@ def busy_status() -> WorkerStatus:
 def idle_handler(name: str) -> HandlerStatus:
     """A handler that has done nothing."""
     nothing = RecordsInFlight(0, 0, 0, 0, 0)
-    return HandlerStatus(name, ("clicks",), 0.0, nothing, False, None, (), 0, 0, None)
+    return HandlerStatus(name, ("clicks",), 0.0, None, nothing, False, None, (), 0, 0, None)

@@ -1,4 +1,4 @@
-"""All documents: the commands that print them, and the classes of their items."""
+"""All documents: the commands that print them, and the classes of their items or lines."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,8 +12,9 @@ from kafka_groups.cli.documents.dead_letters import (
     PlannedLetterEntry,
     SentLettersEntry,
 )
+from kafka_groups.cli.documents.top import TopWorkerEntry
 
-__all__ = ["DOCUMENTS"]
+__all__ = ["DOCUMENTS", "LINES"]
 
 DOCUMENTS: Final[Mapping[str, type[Any]]] = MappingProxyType(
     {
@@ -26,3 +27,6 @@ DOCUMENTS: Final[Mapping[str, type[Any]]] = MappingProxyType(
     }
 )
 """The class of the items by the command that prints them."""
+
+LINES: Final[Mapping[str, type[Any]]] = MappingProxyType({"top --worker": TopWorkerEntry})
+"""The class of the lines by the command that prints one object a line."""

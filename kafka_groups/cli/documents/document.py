@@ -1,4 +1,4 @@
-"""A JSON document of a command: items and errors. Its schema is generated from the classes of both."""
+"""JSON of commands: a document of items and errors, or an object a line. Schemas are generated from their classes."""
 
 import inspect
 import json
@@ -12,10 +12,20 @@ from attrs import frozen
 
 from kafka_groups.serdes.json_values import bytes_to_json
 
-__all__ = ["BytesEntry", "ErrorEntry", "JsonBytes", "document_text", "json_bytes", "schema_of"]
+__all__ = [
+    "BytesEntry",
+    "ErrorEntry",
+    "JsonBytes",
+    "document_text",
+    "json_bytes",
+    "line_schema_of",
+    "line_text",
+    "schema_of",
+]
 
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _ATTRIBUTE: Final = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
-_PLAIN: Final[Mapping[Any, str]] = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
+_PLAIN: Final[Mapping[Any, str]] = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
 @frozen
@@ -62,6 +72,11 @@ def document_text(items: Sequence[Any], errors: Sequence[ErrorEntry]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
+def line_text(line: Any) -> str:
+    """Return an object of a class of documents as one line."""
+    return json.dumps(attrs.asdict(line))
+
+
 # ------------------------------------------------------------------------------------------------ schemas
 
 
@@ -69,11 +84,16 @@ def schema_of(item: type[Any]) -> dict[str, Any]:
     """Return the JSON schema of the documents whose items are objects of a class."""
     properties = {"items": _list_of(_schema(item)), "errors": _list_of(_schema(ErrorEntry))}
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": _DIALECT,
         "type": "object",
         "properties": properties,
         "required": list(properties),
     }
+
+
+def line_schema_of(line: type[Any]) -> dict[str, Any]:
+    """Return the JSON schema of lines that are objects of a class."""
+    return {"$schema": _DIALECT, **_schema(line)}
 
 
 def _list_of(schema: dict[str, Any]) -> dict[str, Any]:

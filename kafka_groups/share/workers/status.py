@@ -118,6 +118,7 @@ class HandlerStatus:
         name: Its name.
         topics: Its topics.
         rate: How many records a second were accepted, rejected or moved to a retry topic in the last ten seconds.
+        rate_limit: How many attempts a second its rate limit allows to the whole worker, or null without a limit.
         in_flight: The records that it has in hand, those of its retry topics included.
         is_breaker_open: Whether its breaker is open in a process: failures are treated as an outage.
         fullest_window: The fullest window of its topics' partitions, or null if no record is in hand.
@@ -130,6 +131,7 @@ class HandlerStatus:
     name: str
     topics: tuple[str, ...]
     rate: float
+    rate_limit: float | None
     in_flight: RecordsInFlight
     is_breaker_open: bool
     fullest_window: WindowStatus | None
@@ -202,6 +204,7 @@ def _handler(handler: HandlerSpec, processes: Sequence[ProcessSnapshot]) -> Hand
         name=_cut(handler.name),
         topics=tuple(map(_cut, handler.topics[:_MOST_TOPICS])),
         rate=round(sum(each.rate for each in details), 3),
+        rate_limit=None if handler.rate_limit is None else handler.rate_limit.count / handler.rate_limit.per,
         in_flight=_in_flight(every),
         is_breaker_open=any(report.is_breaker_open for report in every),
         fullest_window=_window([report.details for report in own]),

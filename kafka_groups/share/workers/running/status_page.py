@@ -93,7 +93,7 @@ def _reasons(reasons: Iterable[str]) -> str:
 
 def _row(handler: HandlerStatus) -> str:
     flight = handler.in_flight
-    numbers = [f"{handler.rate:.1f}", flight.running, flight.held, flight.waiting, flight.delayed, flight.writing]
+    numbers = [_rate(handler), flight.running, flight.held, flight.waiting, flight.delayed, flight.writing]
     cells = [
         _cell(_text(handler.name)),
         _cell(_lines(map(_text, handler.topics))),
@@ -105,6 +105,11 @@ def _row(handler: HandlerStatus) -> str:
         _cell(_failure(handler.last_error)),
     ]
     return f"<tr>{''.join(cells)}</tr>"
+
+
+def _rate(handler: HandlerStatus) -> str:
+    limit = "" if handler.rate_limit is None else f", limited to {handler.rate_limit:g}"
+    return f"{handler.rate:.1f}{limit}"
 
 
 def _cell(shown: str) -> str:

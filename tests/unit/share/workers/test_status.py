@@ -31,7 +31,7 @@ def declared() -> Worker:
     @worker.handler("orders", name="invoice", retry_topics=RetryTopics("orders.retry", (10, 60)), dead_letters="dead")
     def invoice(value: bytes) -> None: ...
 
-    @worker.handler("clicks", name="count")
+    @worker.handler("clicks", name="count", rate_limit="90/m")
     def count(value: bytes) -> None: ...
 
     return worker
@@ -64,6 +64,7 @@ def test_a_worker_that_has_reported_nothing_has_its_handlers_all_the_same() -> N
         RetryTopicStatus("orders.retry.1m", 0, 0),
     )
     assert (count.fullest_window, count.last_error, count.retry_topics) == (None, None, ())
+    assert (invoice.rate_limit, count.rate_limit) == (None, 1.5)
 
 
 def test_members_of_a_handler_in_all_processes_are_one_row() -> None:

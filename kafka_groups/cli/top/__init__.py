@@ -1,0 +1,1 @@
+"""`kafka-groups top`: what runs now, printed again and again."""
