@@ -227,6 +227,9 @@ class HandlerDriver:
                 self._commits.add(step)
             elif isinstance(step, WriteRecords):
                 self._writes.write(step)
+                # The results of a run are due together. Nothing of what comes before a write has changed meanwhile.
+                while (write := self._handling.writing.next(now_ms)) is not None:
+                    self._writes.write(write)
             else:
                 self._slots.submit(step, self._mailbox)
         self._writes.withdraw(now_ms)
