@@ -44,12 +44,14 @@ def test_a_worker_on_an_earlier_kafka(earlier_kafka: WorkerBroker) -> None:
 
 
 def check_smoke(broker: WorkerBroker) -> None:
-    """Good records are accepted, bad ones become dead letters, and locks are renewed while a retry waits."""
+    """Good records have their results, bad ones become dead letters, and locks are renewed while a retry waits."""
     scene, calls = WorkerScene(broker, {"share.record.lock.duration.ms": str(1000 * broker.lock_s)}), Calls()
     worker, longer_s = scene.worker(environment=broker.environment), 1.25 * broker.lock_s
 
-    @worker.handler(scene.name, dead_letters=scene.dead, retries=Backoff(first=longer_s, most=longer_s, times=1))
-    def handle(value: bytes) -> None:
+    retries, results = Backoff(first=longer_s, most=longer_s, times=1), broker.new_topic().name
+
+    @worker.handler(scene.name, dead_letters=scene.dead, retries=retries, output=results)
+    def handle(value: bytes) -> bytes:
         number = calls.add(value)
         if value == b"rejected":
             raise Reject("negative total")
@@ -57,6 +59,7 @@ def check_smoke(broker: WorkerBroker) -> None:
             raise ValueError("not yet")
         if value == b"bad":
             raise ValueError("no such product")
+        return value
 
     good = [b"%d" % n for n in range(50)]
     scene.send(b"flaky", b"rejected", b"bad", *good)
@@ -69,6 +72,7 @@ def check_smoke(broker: WorkerBroker) -> None:
     assert calls.delivery_counts == {1}
     letters = {letter.value: letter.reason for letter in scene.letters()}
     assert letters == {b"rejected": "negative total", b"bad": "ValueError: no such product"}
+    assert sorted(message.value() or b"" for message in broker.messages(results)) == sorted([b"flaky", *good])
 
 
 # ------------------------------------------------------------------------------------------- Kafka's own queue

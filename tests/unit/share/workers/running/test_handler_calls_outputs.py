@@ -9,7 +9,17 @@ import pytest
 
 from kafka_groups import serdes
 from kafka_groups.errors import ConfigurationError
-from kafka_groups.share import Attempt, Batch, HandlerResultError, Output, OutputError, ProducerRecord, Worker
+from kafka_groups.share import (
+    Attempt,
+    AttemptTimeoutError,
+    Batch,
+    HandlerResultError,
+    Output,
+    OutputError,
+    ProducerRecord,
+    Worker,
+    current_attempt,
+)
 from kafka_groups.share.workers.rules.failures.signals import ParseError, Reject, Retry
 from kafka_groups.share.workers.rules.steps import InvokeHandler
 from kafka_groups.share.workers.running.results import RunResult
@@ -202,3 +212,32 @@ def test_a_batch_handler_without_an_output_cannot_write(worker: Worker) -> None:
     result = ran(worker, run_of(b"a", is_batch=True))
     assert isinstance(result.failed, ConfigurationError)
     assert "the handler has no output" in str(result.failed)
+
+
+# ---------------------------------------------------------------------------------------------- cancellations
+
+
+@pytest.mark.parametrize("middleware", [(), (plain,)], ids=["without middleware", "with middleware"])
+async def test_an_asynchronous_generator_is_cancelled_where_it_waits(worker: Worker, middleware: Any) -> None:
+    waiting, ended = asyncio.Event(), []
+
+    @worker.handler("orders", output="invoices")
+    async def handle(value: bytes) -> AsyncIterator[bytes]:
+        yield value
+        if value == b"slow":
+            try:
+                waiting.set()
+                await asyncio.Event().wait()
+            finally:
+                ended.append(current_attempt().record.offset)
+        yield value
+
+    made, run = calls(worker, *middleware), run_of(b"a", b"slow", b"b")
+    task = asyncio.create_task(made.in_task(run))
+    await waiting.wait()
+    made.cancellations.note(run, AttemptTimeoutError(2))
+    task.cancel()
+    result = await task
+    assert ended == [1]
+    assert values(result) == {0: [b"a", b"a"], 2: [b"b", b"b"]}
+    assert failures(result) == [(1, AttemptTimeoutError)]

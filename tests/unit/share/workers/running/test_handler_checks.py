@@ -43,6 +43,20 @@ def test_missing_topics_are_errors_and_settings_that_skip_records_are_warnings()
     simulate(program)
 
 
+def test_a_missing_output_is_an_error() -> None:
+    async def program(world: WorkerWorld) -> None:
+        worker = world.worker()
+
+        @worker.handler(TOPIC, output="missing")
+        async def handle(value: bytes) -> bytes:
+            return value
+
+        ((error,),) = [check.errors for check in await check_handlers(world.settings(), worker.handlers)]
+        assert error.startswith("the topic output='missing' does not exist. Create it, or start the worker with")
+
+    simulate(program)
+
+
 def test_settings_that_brokers_refuse_to_show_are_a_warning() -> None:
     async def program(world: WorkerWorld) -> None:
         refused = DescribeConfigsResult(

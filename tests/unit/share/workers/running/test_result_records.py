@@ -12,7 +12,11 @@ from kafka_groups import serdes
 from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.serdes.serde import BoundDeserializer, BoundSerializer, Serde
 from kafka_groups.share import HandlerResultError, Output, OutputError, ProducerRecord
+from kafka_groups.share.delivery.records import copied_record, delivery_of
 from kafka_groups.share.workers.outputs import MOST_RESULT_BYTES, MOST_RESULT_RECORDS
+from kafka_groups.share.workers.rules.origins import RecordOrigin
+from kafka_groups.share.workers.rules.retry_topics.retried_records import RetriedRecord
+from kafka_groups.share.workers.rules.retry_topics.retry_headers import RetryState
 from kafka_groups.share.workers.running.result_records import OutputRecords
 from tests.unit.share.workers.running.test_handler_calls import AnyRecord, records
 
@@ -139,6 +143,26 @@ def test_origin_headers_name_the_record_that_the_handler_got() -> None:
     assert written(ProducerRecord(b"a", headers=[("own", b"1")]), output) == [
         invoice(b"a", headers=(("own", b"1"), *origin))
     ]
+
+
+def test_origin_headers_of_a_record_from_a_retry_topic_name_the_first_one() -> None:
+    state = RetryState(
+        group="g",
+        handler="h",
+        origin=RecordOrigin("first", 3, 77),
+        attempts=1,
+        retries=1,
+        first_failure_ms=0,
+        due_ms=0,
+    )
+    record = source()
+    retried = RetriedRecord(copied_record(record).raw, delivery_of(record), state)
+    (made,) = OutputRecords([Output("invoices", origin_headers=True)]).of_result(b"a", retried)
+    assert made.headers == (
+        ("__origin.topic", b"first"),
+        ("__origin.partition", b"3"),
+        ("__origin.offset", b"77"),
+    )
 
 
 def test_with_several_outputs_each_record_names_its_topic() -> None:
