@@ -56,6 +56,12 @@ class TrioNode(KafkaProcess):
         self.node_id = node_id
         self._all_ports = ports
 
+    @property
+    def process_id(self) -> int:
+        """The id of its process."""
+        assert self._process is not None
+        return self._process.pid
+
     def _write_properties(self) -> None:
         self.port, controller_port = self._all_ports[self.node_id]
         clients = f"PLAINTEXT://{self.host}:{self.port}"
