@@ -15,7 +15,7 @@ from kafka_groups.share.workers.status import FailureStatus, HandlerStatus, Retr
 
 __all__ = ["WorkerSource", "worker_lines"]
 
-_NUMBERS: Final = ("RATE", "RUNNING", "HELD", "WAITING", "DELAYED", "WRITING", "OUTPUTS")
+_NUMBERS: Final = ("RATE", "RUN", "HELD", "WAIT", "DELAY", "WRITE", "OUT")
 _HEADINGS: Final = ("WORKER", "GROUP", "HANDLER", "STATE", *_NUMBERS, "BREAKER", "WINDOW", "RETRIES", "LAST ERROR")
 _BETWEEN: Final = len(_HEADINGS) - 5
 """The cells between the state and the last one."""

@@ -1,10 +1,14 @@
 """Observations of a handler in a worker that runs: its rate, its fullest window, its writes and its last failure."""
 
 import asyncio
+from collections.abc import Sequence
 
-from kafka_groups import Backoff, Batch, OnError
+from kafka_groups import Backoff, Batch, OnError, Retry
+from kafka_groups.share.workers.health import Health
+from kafka_groups.share.workers.status import worker_status
 from kafka_groups.telemetry.handler_details import HandlerDetails
 from tests.unit.share.clusters import TOPIC
+from tests.unit.share.workers.retry_worlds import PREFIX, RetryStage
 from tests.unit.share.workers.worlds import DEAD, WorkerWorld, reach, simulate
 
 
@@ -79,5 +83,35 @@ def test_the_fullest_window_and_the_writes_under_way_are_told() -> None:
             assert (window.topic, window.oldest_offset) == (TOPIC, 0)
             assert 0 < window.used < 0.01
             await reach(lambda: details(world).unconfirmed_writes == 0)
+
+    simulate(program)
+
+
+def test_records_of_retry_topics_wait_and_are_due_in_the_status_of_their_handler() -> None:
+    async def program(world: WorkerWorld) -> None:
+        stage, worker = RetryStage(world), world.worker()
+        is_free, failed = asyncio.Event(), set[bytes]()
+
+        @worker.handler(TOPIC, concurrency=1, **stage.options())
+        async def sell(value: bytes) -> None:
+            if value == b"blocks":
+                await is_free.wait()
+            elif value not in failed:
+                failed.add(value)
+                raise Retry("later", after=2)
+
+        def topics() -> Sequence[tuple[str, int, int]]:
+            (handler,) = worker_status(worker.handlers, world.telemetry, Health(), 0).handlers
+            return [(each.topic, each.waiting, each.due) for each in handler.retry_topics]
+
+        async with world.running(worker):
+            await world.produce([b"fails", b"blocks"])
+            await reach(lambda: topics() == [(f"{PREFIX}.2s", 1, 0), (f"{PREFIX}.20s", 0, 0)])
+            await reach(lambda: topics() == [(f"{PREFIX}.2s", 0, 1), (f"{PREFIX}.20s", 0, 0)])
+            is_free.set()
+            await reach(lambda: topics() == [(f"{PREFIX}.2s", 0, 0), (f"{PREFIX}.20s", 0, 0)])
+            found = worker_status(worker.handlers, world.telemetry, Health(), 0).handlers[0].last_error
+            assert found is not None
+            assert (found.error_type, found.count, found.topic, found.offset) == ("Retry", 1, TOPIC, 0)
 
     simulate(program)
