@@ -3,41 +3,30 @@
 import asyncio
 import logging
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 from attrs import evolve, frozen
-from typing_extensions import TypeVar
 
 from kafka_groups.config.clients.share import share_consumer_config
 from kafka_groups.config.clients.timeouts import checked_seconds
 from kafka_groups.errors import ConfigurationError, IllegalStateError
 from kafka_groups.net.loop_thread import LoopThread
 from kafka_groups.processes.garbage import collect_less_often
-from kafka_groups.serdes.serde import Serde
-from kafka_groups.share.workers.handlers import (
-    BatchDecorator,
-    HandlerDecorator,
-    HandlerKeywords,
-    HandlerSpec,
-    checked_batch,
-    checked_handler,
-)
+from kafka_groups.share.workers.declarations import HandlerDeclarations
+from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.health import Health
 from kafka_groups.share.workers.keywords import (
     WorkerKeywords,
-    check_declaration,
     check_producer_keys,
     check_worker_keys,
     split_producer_keys,
 )
 from kafka_groups.share.workers.lifespans import enter_lifespan
-from kafka_groups.share.workers.options.declared_handlers import check_declared
-from kafka_groups.share.workers.outputs import AnyOutputs, HandlerResult, Output, OutputList, RoutedResult
 from kafka_groups.share.workers.running.attempts import Middleware
 from kafka_groups.share.workers.running.opened_dependencies import OpenedDependencies, open_dependencies
 from kafka_groups.share.workers.running.own_threads import HandlerExecutor, in_own_thread
@@ -66,13 +55,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DeclaredWorker", "Lifespan", "Worker", "has_handled", "parts_of"]
 
-TopicNames = str | Sequence[str]
-
-# Without a serde, values and keys are bytes.
-V = TypeVar("V", default=bytes)
-OutputK = TypeVar("OutputK", default=bytes)
-OutputV = TypeVar("OutputV", default=bytes)
-
 EXIT_HUNG = 70
 """The status of a process that ends because an attempt hangs and cannot be stopped."""
 
@@ -81,7 +63,7 @@ _TIME_TO_EXIT_S = 5.0
 _NEW_OBJECTS = 10_000  # after which Python looks for garbage
 
 
-class Worker:
+class Worker(HandlerDeclarations):
     """Handles the records of a share group with functions (KIP-932).
 
     ```python
@@ -135,6 +117,7 @@ class Worker:
         environment: "Environment | None" = None,
         **keywords: Unpack[WorkerKeywords],
     ) -> None:
+        super().__init__()
         given: dict[str, object] = {**(config or {}), **keywords}
         check_worker_keys(given)
         given, producer = split_producer_keys(given)
@@ -152,7 +135,6 @@ class Worker:
             state_dir=checked_state_dir(state_dir),
         )
         self._lifespan = checked_lifespan(lifespan)
-        self._specs: list[HandlerSpec] = []
         self._telemetry = WorkerTelemetry(group_id)
         self._running: BackgroundWorker | None = None
         self._supervisor: ChildSupervisor | None = None
@@ -166,142 +148,9 @@ class Worker:
         handlers = ", ".join(spec.name for spec in self._specs)
         return f"<Worker of group {self._settings.group_id}: {handlers or 'no handlers'}>"
 
-    # ------------------------------------------------------------------------------------------ handlers
-
-    @overload
-    def handler(
-        self,
-        topics: TopicNames,
-        *,
-        value: Serde[V] | None = None,
-        output: None = None,
-        **options: Unpack[HandlerKeywords],
-    ) -> HandlerDecorator[V, object]: ...
-
-    @overload
-    def handler(
-        self,
-        topics: TopicNames,
-        *,
-        value: Serde[V] | None = None,
-        output: Output[OutputK, OutputV] | str,
-        **options: Unpack[HandlerKeywords],
-    ) -> HandlerDecorator[V, HandlerResult[OutputK, OutputV]]: ...
-
-    @overload
-    def handler(
-        self,
-        topics: TopicNames,
-        *,
-        value: Serde[V] | None = None,
-        output: OutputList,
-        **options: Unpack[HandlerKeywords],
-    ) -> HandlerDecorator[V, RoutedResult]: ...
-
-    def handler(
-        self,
-        topics: TopicNames = (),
-        *,
-        value: Serde[Any] | None = None,
-        output: AnyOutputs | None = None,
-        **options: Unpack[HandlerKeywords],
-    ) -> HandlerDecorator[Any, Any]:
-        """Declare the handler of some topics: a function of the value, or of the value and the record.
-
-        The function is returned unchanged, so that tests can call it. It may be declared with `def` or `async def`.
-
-        Args:
-            topics: A topic, or several. Each topic has one handler.
-            value: Parses the values; without it they are bytes. A null value fails, unless it is `serdes.nullable`.
-            output: Where results are written: a topic that takes bytes, an `Output` with serdes, or a list of them.
-                The function returns a value, a `ProducerRecord`, a list or tuple of these, or None, which writes
-                nothing; or it yields them. Its record is accepted when the brokers have confirmed all of them. None
-                ignores results.
-            **options: The other options; see `HandlerKeywords`.
-
-        Raises:
-            ConfigurationError: There is no topic, or an option is unknown or invalid. The decorator raises it for a
-                function that does not fit, and for a topic that has a handler already.
-        """
-        check_declaration("handler", topics, options)
-
-        def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-            self._add(checked_handler(function, topics, value=value, output=output, options=options))
-            return function
-
-        return declare
-
-    @overload
-    def batch_handler(
-        self,
-        topics: TopicNames,
-        *,
-        value: Serde[V],
-        output: AnyOutputs | None = None,
-        max_records: int = 500,
-        max_wait: float = 1.0,
-        **options: Unpack[HandlerKeywords],
-    ) -> BatchDecorator[V]: ...
-
-    @overload
-    def batch_handler(
-        self,
-        topics: TopicNames,
-        *,
-        value: None = None,
-        output: AnyOutputs | None = None,
-        max_records: int = 500,
-        max_wait: float = 1.0,
-        **options: Unpack[HandlerKeywords],
-    ) -> BatchDecorator[bytes]: ...
-
-    def batch_handler(
-        self,
-        topics: TopicNames = (),
-        *,
-        value: Serde[Any] | None = None,
-        output: AnyOutputs | None = None,
-        max_records: int = 500,
-        max_wait: float = 1.0,
-        **options: Unpack[HandlerKeywords],
-    ) -> BatchDecorator[Any]:
-        """Declare the handler of some topics that gets a `Batch` of records.
-
-        All records of the batch are accepted when the function returns, but for those that it retries or rejects. If it
-        raises, the batch is run again in halves, to find the records that make it fail.
-
-        Args:
-            topics: A topic, or several. Each topic has one handler.
-            value: Parses the values; without it they are bytes.
-            output: Where `batch.output` writes: a topic that takes bytes, an `Output` with serdes, or a list of them.
-            max_records: The most records of a batch.
-            max_wait: How long the first record of a batch waits for others, in seconds.
-            **options: The other options but `order_by`; see `HandlerKeywords`. `concurrency` counts batches.
-
-        Raises:
-            ConfigurationError: There is no topic, or an option is unknown or invalid. The decorator raises it for a
-                function that does not fit, and for a topic that has a handler already.
-        """
-        check_declaration("batch_handler", topics, options)
-        limits = checked_batch(max_records, max_wait)
-
-        def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-            spec = checked_handler(function, topics, value=value, output=output, batch=limits, options=options)
-            self._add(spec)
-            return function
-
-        return declare
-
-    def _add(self, spec: HandlerSpec) -> None:
+    def _check_may_declare(self, name: str) -> None:
         if self._running is not None:
-            raise IllegalStateError(f"handler {spec.name}: declare handlers before the worker runs")
-        check_declared(spec, self._specs)
-        self._specs.append(spec)
-
-    @property
-    def handlers(self) -> Sequence[HandlerSpec]:
-        """The handlers, in the order of their declaration."""
-        return tuple(self._specs)
+            raise IllegalStateError(f"handler {name}: declare handlers before the worker runs")
 
     # ------------------------------------------------------------------------------------------ running
 
