@@ -104,3 +104,53 @@ def test_the_command_creates_the_topics_and_a_killed_worker_goes_on(
     again.process.terminate()
     assert again.process.wait(60) == 0
     assert not scene.broker.letters(f"{scene.name}.dead")
+
+
+# ------------------------------------------------------------------------------------------- deployments
+
+
+DEPLOYMENTS = 8
+LONG_S = 100
+
+
+def waiting_worker(scene: WorkerScene, topics: RetryTopics, ran: list[tuple[float, int]]) -> Worker:
+    """A worker whose handler asks for a long wait once, and then succeeds."""
+    worker = scene.worker()
+
+    @worker.handler(scene.name, name="remind", retry_topics=topics, dead_letters=f"{scene.name}.dead")
+    def handle(value: bytes, record: ShareRecord[bytes, bytes]) -> None:
+        ran.append((CLOCK.now_ms() / 1000, current_attempt().number))
+        if current_attempt().number == 1:
+            raise Retry("later", after=LONG_S)
+
+    return worker
+
+
+def waiting_counts(worker: Worker) -> list[int]:
+    """The delivery counts of the records that a worker holds before their time."""
+    runtime = worker._current._runtime
+    assert runtime is not None
+    return [opened.delivery_count for each in runtime._running for opened in list(each.handling.holdings.early)]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(400)
+def test_deployments_while_a_record_waits_use_up_none_of_its_last_deliveries(scene: WorkerScene) -> None:
+    """Brokers archive a record after five deliveries. Each deployment costs one, and there are more of them."""
+    topics, ran, counts = topics_of(scene, 2, LONG_S), list[tuple[float, int]](), list[int]()
+    waiting_worker(scene, topics, ran).create_topics()
+    scene.send(b"call ann")
+    for _ in range(DEPLOYMENTS):
+        worker = waiting_worker(scene, topics, ran)
+        with worker:
+            wait_until(lambda worker=worker: waiting_counts(worker), 60)  # type: ignore[misc]
+            counts += waiting_counts(worker)
+    with waiting_worker(scene, topics, ran):
+        wait_until(lambda: len(ran) == 2, LONG_S + 60, lambda: ran)
+        scene.wait_until_done()
+    (failed_s, first), (began_s, second) = ran
+    assert (first, second) == (1, 2)
+    assert began_s >= failed_s + LONG_S - 0.01
+    assert max(counts) == 2, counts  # on its third delivery it is written again
+    assert sum(len(scene.broker.messages(topic)) for topic in topics.names) >= 3
+    assert not scene.broker.letters(f"{scene.name}.dead")

@@ -41,7 +41,7 @@ class ClusterLetters(Letters):
 def append(world: WorkerWorld, record: RecordToWrite) -> None:
     """Append a record to a topic of the cluster."""
     headers: Any = record.headers
-    world.cluster.produce(record.topic, [record.value], keys=[record.key], headers=headers)
+    world.cluster.produce(record.topic, [record.value], keys=[record.key], headers=headers, partition=record.partition)
 
 
 class RetryStage:
@@ -68,7 +68,9 @@ class RetryStage:
         """Return a worker without handlers."""
         return self.world.worker()
 
-    def fail(self, value: bytes, wait_s: float, *, handler: str = "sell", deaths: int = 0) -> None:
+    def fail(
+        self, value: bytes, wait_s: float, *, handler: str = "sell", deaths: int = 0, partition: int | None = None
+    ) -> None:
         """Write a record to the topic for its wait."""
         wait_ms, wall_ms = round(1000 * wait_s), self.world.clock.wall_ms()
         topic = self.topics.topic_for(wait_ms)
@@ -83,4 +85,5 @@ class RetryStage:
             first_failure_ms=wall_ms,
             due_ms=wall_ms + wait_ms,
         )
-        append(self.world, RecordToWrite(topic.topic, b"k", value, (("own", b"1"), *state.headers())))
+        headers = (("own", b"1"), *state.headers())
+        append(self.world, RecordToWrite(topic.topic, b"k", value, headers, partition=partition))

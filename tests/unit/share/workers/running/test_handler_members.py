@@ -168,7 +168,10 @@ def test_locks_of_waiting_records_are_renewed_for_long_and_few_are_held() -> Non
 
 
 @pytest.mark.slow
-def test_many_records_that_are_due_together_start_in_time() -> None:
+@pytest.mark.parametrize("of_the_other", [2, 50])
+def test_many_records_start_in_time_whatever_waits_in_another_partition(of_the_other: int) -> None:
+    """A fetch cannot choose its partition, so those that wait in one may keep the due ones of the other from coming."""
+
     async def program(world: WorkerWorld) -> None:
         stage, worker = RetryStage(world, delays=(20,), partitions=2), world.worker()
         late: list[float] = []
@@ -181,7 +184,7 @@ def test_many_records_that_are_due_together_start_in_time() -> None:
         async with world.running(worker):
             for number in range(500):
                 value = str(number).encode()
-                stage.fail(value, 20)
+                stage.fail(value, 20, partition=int(number % of_the_other == 0))
                 due[value] = now_s() + 20
                 await asyncio.sleep(0.01)
             await reach(lambda: has(late, 500))
