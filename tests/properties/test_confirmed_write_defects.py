@@ -15,7 +15,7 @@ from kafka_groups.records.producing.produce import ProduceManager
 from tests.support.planted_defects import Patch, Plant, by_name
 from tests.support.producing.confirmed_runs import confirmed_run_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 
 def all_topics_share_a_connection(patch: Patch) -> None:
