@@ -184,8 +184,11 @@ class OutputRecords:
             OutputError: It cannot be written.
         """
         # Bytes and text are neither several results nor work that is not done. Fast handlers return nothing else.
-        if type(result) in _PLAIN:
-            return (_within_limits(self._record(result, source)),)
+        if type(result) in _PLAIN and self._only is not None:
+            record = self._only.plain(result, source)
+            if record.size_bytes > MOST_RESULT_BYTES:
+                raise _too_large()
+            return (record,)
         # A value may be a tuple with names, so of tuples only the class itself is several results.
         if isinstance(result, list) or type(result) is tuple:
             return self._of_several(result, source)
@@ -255,12 +258,6 @@ def _yielded(results: Any) -> Generator[Any, None, None]:
         raise OutputError(
             f"the generator returned {represented(returned)} after the results that it has yielded: yield it, too"
         )
-
-
-def _within_limits(record: RecordToWrite) -> RecordToWrite:
-    if record.size_bytes > MOST_RESULT_BYTES:
-        raise _too_large()
-    return record
 
 
 def _too_large() -> OutputError:
