@@ -13,7 +13,7 @@ __all__ = ["LETTERS", "PREFIX", "TOPIC", "RetryPlan"]
 TOPIC, LETTERS, PREFIX = "orders", "orders.dead", "orders.retry"
 
 _DAY_S, _HOUR_S = 86_400, 3_600
-_EACH_DAY, _EACH_HOUR = 25, 10
+_EACH_DAY, _EACH_HOUR = 25, 20
 """One of so many seeds has a delay of a day, or of an hour: its run takes longer."""
 _DELAYS = ((10, 60), (2, 20), (10, 120), (10, 60, 300))
 _DEPLOYMENTS = 9
@@ -49,9 +49,9 @@ class RetryPlan:
         """Draw a run."""
         delays = rng.choice(_DELAYS)
         if seed % _EACH_DAY == 0:
-            delays = (10, 3_600, _DAY_S)
+            delays = (600, _HOUR_S, _DAY_S)
         elif seed % _EACH_HOUR == 0:
-            delays = (10, 3_600)
+            delays = (60, 600, _HOUR_S)
         longest_s = delays[-1]
         return cls(
             delays=delays,

@@ -20,7 +20,6 @@ _SEEDS_FOR_ALL = 10
 _STRUCK = ("killed", "deployed", "topic outage", "write dropped", "not confirmed", "leader_moved", "dead letters")
 _DEFECTS = (
     "records_run_when_the_delay_of_their_topic_is_over",
-    "records_run_a_moment_early",
     "forwarding_forgets_the_due_time",
     "due_records_are_forgotten",
 )
