@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_groups import Backoff, Reject
+from kafka_groups import Backoff, Reject, Retry, RetryTopics, current_attempt
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.recording.profile_capture import RELEASES
@@ -73,6 +73,46 @@ def check_smoke(broker: WorkerBroker) -> None:
     letters = {letter.value: letter.reason for letter in scene.letters()}
     assert letters == {b"rejected": "negative total", b"bad": "ValueError: no such product"}
     assert sorted(message.value() or b"" for message in broker.messages(results)) == sorted([b"flaky", *good])
+
+
+@pytest.mark.slow
+def test_retry_topics_and_outputs_on_an_earlier_embedded_release(earlier_embedded: WorkerBroker) -> None:
+    check_written_records(earlier_embedded)
+
+
+@pytest.mark.real_kafka
+@pytest.mark.slow
+def test_retry_topics_and_outputs_on_an_earlier_kafka(earlier_kafka: WorkerBroker) -> None:
+    check_written_records(earlier_kafka)
+
+
+def check_written_records(broker: WorkerBroker) -> None:
+    """A worker sets the start of its groups, creates topics, and its records become outputs or dead letters there."""
+    scene, seen = WorkerScene(broker), list[tuple[bytes, int, int]]()
+    scene.group_id = broker.fresh_group()
+    broker.alter_group(f"{scene.group_id}-retry", {"share.heartbeat.interval.ms": "500"})
+    out, dead = f"{scene.name}.out", f"{scene.name}.dead"
+    worker = scene.worker(start="earliest")
+    topics = RetryTopics(f"{scene.name}.retry", delays=(1, 2))
+
+    @worker.handler(
+        scene.name, output=out, retry_topics=topics, dead_letters=dead, retries=Backoff(first=1, most=1, times=1)
+    )
+    def handle(value: bytes) -> bytes:
+        attempt = current_attempt()
+        seen.append((value, attempt.number, attempt.origin.offset))
+        if value == b"bad" or attempt.number == 1:
+            raise Retry("later", after=2.5)
+        return value.upper()
+
+    assert list(worker.create_topics()) == sorted([out, dead, *topics.names])
+    scene.send(b"good", b"bad")
+    with worker:
+        wait_until(lambda: broker.messages(out) and broker.letters(dead), 60, lambda: seen)
+        scene.wait_until_done()
+    assert sorted(seen) == [(b"bad", 1, 1), (b"bad", 2, 1), (b"good", 1, 0), (b"good", 2, 0)]
+    assert [message.value() for message in broker.messages(out)] == [b"GOOD"]
+    assert [(letter.place, letter.headers["topic"]) for letter in broker.letters(dead)] == [((0, 1), scene.name)]
 
 
 # ------------------------------------------------------------------------------------------- Kafka's own queue
