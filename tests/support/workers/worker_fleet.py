@@ -101,6 +101,18 @@ class WorkerFleet:
         with self._lock:
             os.kill(self._one(choose), signal.SIGKILL)
 
+    def kill(self, process: int) -> None:
+        """Kill one of the processes that run handlers, if it still runs."""
+        with self._lock, suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+    @property
+    def running(self) -> Sequence[int]:
+        """The processes that run handlers now."""
+        with self._lock:
+            mine = [member.process.pid for member in self._members if member.process.poll() is None]
+            return [child for each in mine for child in _handling(each)] if self._is_supervised else mine
+
     def kill_all(self) -> None:
         """Kill all processes. Those that a killed one has started end by themselves; waits for that."""
         with self._lock:
