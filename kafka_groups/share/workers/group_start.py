@@ -41,7 +41,7 @@ _USED_AFTER_S: Final = 0.25
 
 
 async def set_group_start(start: GroupStart, config: ClientConfig, environment: Environment) -> None:
-    """Set the start of a group that has none of its own, and wait until the brokers use it.
+    """Set the start of a group whose own configuration does not have it, and wait until the brokers use it.
 
     Args:
         start: The start.
@@ -89,7 +89,7 @@ def _client(config: ClientConfig, environment: Environment) -> AdminClient:
 
 
 async def _has_start(ask: Asking, start: GroupStart) -> bool:
-    """Return whether the group has the start already; False if it has none of its own."""
+    """Return whether the group has the start already; False if its own configuration does not say."""
     try:
         configs = (await describe_configs(ask, [start.group_id]))[start.group_id]
     except BrokerError as error:

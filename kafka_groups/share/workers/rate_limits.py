@@ -59,7 +59,7 @@ def checked_rate_limit(limit: object) -> RateLimit | None:
     """Return the rate limit of a handler.
 
     Raises:
-        ConfigurationError: It has none of the forms.
+        ConfigurationError: It has another form.
     """
     if limit is None or isinstance(limit, RateLimit):
         return limit

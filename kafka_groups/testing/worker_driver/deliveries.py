@@ -129,7 +129,7 @@ class WorkerDelivery:
 
     @property
     def delivery_count(self) -> int:
-        """The number of deliveries of the record, this one included. It begins anew in each retry topic."""
+        """The number of deliveries of the record, this one included. It starts from one in each retry topic."""
         return self.current.delivery_count
 
     @property

@@ -216,7 +216,7 @@ class DrivenHandler:
             self.handling.arrived(place, records, [delivery_count] * len(records), delivery.last_offset, now_ms)
 
     def _moved_here(self, written: RecordToWrite) -> None:
-        """Note a record that was written to the retry topic. It goes on with the course of its first delivery."""
+        """Note a record that was written to the retry topic. It continues the course of its first delivery."""
         record = self._queue.append(written)
         progress = self._stage.courses.get(origin_of(record))
         if progress is not None:

@@ -1,4 +1,4 @@
-"""The handlers of a worker beside each other: their names, and the topics that they read and write."""
+"""Checks of all handlers of a worker together: their names, and the topics that they read and write."""
 
 from collections.abc import Iterable
 

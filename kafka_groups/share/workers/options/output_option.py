@@ -1,4 +1,4 @@
-"""The option `output` of a handler beside what other handlers of the worker write."""
+"""The option `output` of a handler, checked against what other handlers of the worker write."""
 
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.workers.handlers import HandlerSpec

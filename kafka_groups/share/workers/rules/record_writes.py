@@ -1,7 +1,7 @@
 """Write dead letters, retries and outputs for records in hand, and decide what follows.
 
 A record in hand waits until all that is written for it is confirmed by the brokers; the table `CONSEQUENCES` says what
-follows then. It does not occupy a slot meanwhile.
+follows then. Until then it does not occupy a slot.
 """
 
 import random
@@ -49,7 +49,7 @@ class Consequence:
         acknowledge: How the record in hand is acknowledged when they are confirmed; None: it may run.
         judges_refusals: Whether a refusal for good is a failure of the record in hand, which `errors` and `exhausted`
             of the handler judge. Otherwise the records are kept, and written again later.
-        moves: Whether the record goes on in a retry topic.
+        moves: Whether the record continues in a retry topic.
     """
 
     acknowledge: AcknowledgeType | None
@@ -316,7 +316,7 @@ class RecordWrites(Generic[R]):
             opened.is_copied = True
             self._copied.add([opened.place])
         follows = CONSEQUENCES[purpose]
-        # A record that waits for its key or its earlier handler goes on waiting, now with a copy.
+        # A record that waits for its key or its earlier handler keeps waiting, now with a copy.
         if opened.is_aside:
             opened.is_aside = False
         elif follows.acknowledge is None:

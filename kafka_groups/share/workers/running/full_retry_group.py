@@ -50,7 +50,7 @@ class FullRetryGroup:
     async def check(
         self, member: HandlerMember, full: GroupMaxSizeReachedError, readers_of: AskReaders, *, is_first: bool
     ) -> None:
-        """Warn once that the process goes on without a member.
+        """Warn once that the process continues without a member.
 
         Args:
             member: The member.
@@ -72,7 +72,7 @@ class FullRetryGroup:
         if not self._has_warned:
             self._has_warned = True
             _LOG.warning(
-                "%s. This process goes on without those that do not fit, and tries again every %.0f seconds",
+                "%s. This process continues without those that do not fit, and tries again every %.0f seconds",
                 self._text(full),
                 _AGAIN_S,
             )

@@ -86,7 +86,7 @@ class HandlerMember:
         )
 
     def retry_rules(self, clock: Clock) -> RetryRules[AnyRecord] | None:
-        """Return the way of its records into retry topics; None if the handler has none."""
+        """Return the way of its records into retry topics; None if the handler has no retry topics."""
         topics = self.handler.retry_topics
         return None if topics is None else retry_rules(topics, self.worker_group, self.handler.name, clock)
 

@@ -44,7 +44,7 @@ class Backoff:
     Attributes:
         first: Seconds until the first retry, 0 to 3600, and up to 604800 (a week) for a handler with `retry_topics`.
         most: The longest wait in seconds, at least `first`. The same limits apply.
-        times: The number of retries with each delivery of the record; 0 to 1000. Retry topics do not begin anew.
+        times: The number of retries with each delivery of the record; 0 to 1000. Retry topics do not start at 0 again.
         jitter: The waits differ at random by up to this share, so that retries spread out.
 
     Raises:

@@ -94,7 +94,7 @@ class DelayRules(Generic[R]):
 
         Args:
             record: The record.
-            state: What its headers say; None if it has none.
+            state: What its headers say; None if it has no such headers.
             delivery_count: The number of its deliveries, this one included.
             wall_ms: The time since the epoch.
         """
@@ -105,7 +105,7 @@ class DelayRules(Generic[R]):
         over_ms = self._looked_at_ms(record, state)
         is_over = over_ms <= wall_ms
         # Each kill, deployment or broken connection costs a record in hand a delivery, and it may be in hand for hours.
-        # Written again, it begins anew. A rest below the smallest delay has no topic, and is short.
+        # Written again, its deliveries start from one. A rest below the smallest delay has no topic, and is short.
         has_topic = self.retry_topics is not None and rest_ms >= self.retry_topics.smallest_ms
         if has_topic and (is_over or delivery_count >= self.forward_from):
             return DelayVerdict(DelayTurn.FORWARD, wall_ms, rest_ms)
@@ -120,7 +120,7 @@ class DelayRules(Generic[R]):
 
         Args:
             record: The record.
-            state: What its headers say; None if it has none.
+            state: What its headers say; None if it has no such headers.
             deaths: How often a process died while it ran the record, in all topics.
             wall_ms: The time since the epoch.
         """
