@@ -168,11 +168,23 @@ def _handles_sigterm(process: "subprocess.Popen[bytes]") -> bool:
 
 
 def _children(process: int) -> list[int]:
-    """The processes that any of its threads has started."""
-    threads = Path(f"/proc/{process}/task").iterdir()
-    return [int(each) for thread in threads for each in (thread / "children").read_text().split()]
+    """The processes that any of its threads has started. A thread may end meanwhile."""
+    return [child for thread in Path(f"/proc/{process}/task").iterdir() for child in _started_by(thread)]
+
+
+def _started_by(thread: Path) -> list[int]:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return [int(each) for each in (thread / "children").read_text().split()]
+    return []
 
 
 def _handling(process: int) -> list[int]:
     """The processes of its handlers, without the one in which multiprocessing tracks resources."""
-    return [each for each in _children(process) if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes()]
+    return [each for each in _children(process) if b"spawn_main" in _command_of(each)]
+
+
+def _command_of(process: int) -> bytes:
+    """The command of a process; empty if it has ended."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    return b""

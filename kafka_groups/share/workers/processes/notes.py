@@ -39,7 +39,8 @@ class RunningNotesLayout:
     """The places of all slots in the notes of a process. Parent and child compute it from the same handlers.
 
     Attributes:
-        handlers: Name, number of slots and topics of each handler, in the order of their declaration.
+        handlers: Name, number of slots and topics of each handler, in the order of their declaration. Its retry topics
+            are among them, as the same slots run their records.
     """
 
     handlers: tuple[tuple[str, int, tuple[str, ...]], ...]
@@ -47,7 +48,7 @@ class RunningNotesLayout:
     @classmethod
     def of(cls, specs: Sequence[HandlerSpec]) -> "RunningNotesLayout":
         """Return the layout for some handlers."""
-        return cls(tuple((spec.name, min(spec.concurrency, _MOST_SLOTS), spec.topics) for spec in specs))
+        return cls(tuple((spec.name, min(spec.concurrency, _MOST_SLOTS), _topics_of(spec)) for spec in specs))
 
     @property
     def size(self) -> int:
@@ -80,6 +81,10 @@ class RunningNotesLayout:
         counts = memory.cast("q")[:: _SLOT_BYTES // _COUNT.size].tolist()  # of all slots at once: most are idle
         busy = (slot for slot, count in enumerate(counts) if count)
         return [found for slot in busy for found in _read_slot(memory, slot * _SLOT_BYTES, topics)]
+
+
+def _topics_of(spec: HandlerSpec) -> tuple[str, ...]:
+    return spec.topics if spec.retry_topics is None else (*spec.topics, *spec.retry_topics.names)
 
 
 def _read_slot(memory: memoryview, start: int, topics: Sequence[str]) -> Iterator[RunningRange]:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from kafka_groups import Batch, Worker
+from kafka_groups import Batch, RetryTopics, Worker
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.share.delivery.delivery import Delivery, SessionId
 from kafka_groups.share.workers.processes.notes import RunningNotes, RunningNotesLayout
@@ -53,6 +53,20 @@ def memory(layout: RunningNotesLayout) -> memoryview:
 
 def read(layout: RunningNotesLayout, memory: memoryview) -> Sequence[str]:
     return [str(each) for each in layout.read(memory)]
+
+
+def test_the_slots_of_a_handler_also_note_records_of_its_retry_topics() -> None:
+    worker = Worker("shop", bootstrap_servers="localhost:9092")
+    retry_topics = RetryTopics("orders.retry", delays=(10, 60))
+    worker.handler("orders", name="invoice", dead_letters="dead", retry_topics=retry_topics)(lambda value: None)
+    worker.handler("payments", name="pay")(lambda value: None)
+    layout = RunningNotesLayout.of(worker.handlers)
+    memory = memoryview(bytearray(layout.size))
+    for slot, topic in enumerate(["orders", *retry_topics.names]):
+        layout.notes_for("invoice", memory).began(slot, run_of((partition(topic), slot)))
+    layout.notes_for("pay", memory).began(0, run_of((partition("payments"), 7)))
+    found = ["orders-0@0", "orders.retry.10s-0@1", "orders.retry.1m-0@2", "payments-0@7"]
+    assert read(layout, memory) == found
 
 
 def test_each_slot_notes_its_run(layout: RunningNotesLayout, memory: memoryview) -> None:
