@@ -8,7 +8,7 @@ from attrs import frozen
 from tests.support.workers.retried_worker import RetriedEntry, RetriedNature, RetriedStep
 from tests.support.workers.worker_brokers import Place, WrittenDeadLetter
 
-__all__ = ["RetriedRecords", "lost_retries", "summary_of_retries", "violations_of_retries"]
+__all__ = ["RetriedRecords", "ended_while_waiting", "lost_retries", "summary_of_retries", "violations_of_retries"]
 
 _CLOCKS_MS = 2
 """Two readings of the clock, each rounded."""
@@ -52,7 +52,8 @@ class RetriedRecords:
 
 def violations_of_retries(records: RetriedRecords) -> list[str]:
     """Return what should not have happened; empty if all is well."""
-    return [*lost_retries(records), *_wrong_ends(records), *_too_early(records), *_unexplained_duplicates(records)]
+    missing = [*lost_retries(records), *ended_while_waiting(records)]
+    return [*missing, *_wrong_ends(records), *_too_early(records), *_unexplained_duplicates(records)]
 
 
 def summary_of_retries(records: RetriedRecords) -> str:
@@ -65,7 +66,8 @@ def summary_of_retries(records: RetriedRecords) -> str:
     early = sum(letter.is_early for letter in records.letters)
     return (
         f"written {dict(natures)}, {records.kills} SIGKILLs in {records.kills_ms / 1000:.0f} s,"
-        f" lost {len(lost_retries(records))}, done again {again}, by delivery: waits {dict(sorted(waits.items()))},"
+        f" lost {len(lost_retries(records))}, ended while they waited {len(ended_while_waiting(records))},"
+        f" done again {again}, by delivery: waits {dict(sorted(waits.items()))},"
         f" forwarded {dict(sorted(forwards.items()))}, attempts {dict(sorted(attempts.items()))},"
         f" dead letters {len(records.letters)}, of them early {early}"
     )
@@ -79,6 +81,16 @@ def lost_retries(records: RetriedRecords) -> list[str]:
         for place, nature in records.written.items()
         if place not in done and place not in letters
     ]
+
+
+def ended_while_waiting(records: RetriedRecords) -> list[str]:
+    """Return the records that brokers archived before the delay was over, as their deliveries were used up.
+
+    There are copies of them: a worker writes one on a late delivery. But their next attempt never came.
+    """
+    done, last = records.done, {entry.origin: entry for entry in records.entries}
+    ended = [entry for place, entry in last.items() if place not in done and entry.step is RetriedStep.WAIT]
+    return [f"ended while it waited: {entry}" for entry in ended]
 
 
 def _wrong_ends(records: RetriedRecords) -> Iterator[str]:
