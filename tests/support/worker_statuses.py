@@ -1,5 +1,7 @@
 """A status of a worker with something in every field, for tests of the document, the page and the command."""
 
+from pathlib import Path
+
 from kafka_groups.share.workers.status import (
     FailureStatus,
     HandlerStatus,
@@ -9,7 +11,10 @@ from kafka_groups.share.workers.status import (
     WorkerStatus,
 )
 
-__all__ = ["busy_status", "idle_handler"]
+__all__ = ["GOLDEN", "busy_status", "idle_handler"]
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "worker_status"
+"""The status as document, page and table."""
 
 
 def busy_status() -> WorkerStatus:

@@ -32,6 +32,7 @@ from tests.recording.java_streams_metrics import GOLDEN as STREAMS_METRICS
 from tests.recording.java_topologies import CAPTURED as STREAMS_TOPOLOGIES
 from tests.recording.profile_capture import DIRECTORY as PROFILES
 from tests.support.members.user_data_golden import GOLDEN as STREAMS_USER_DATA
+from tests.support.worker_statuses import GOLDEN as WORKER_STATUS
 
 FRAMES = load_manifest()
 SHARE_APIS = (
@@ -65,7 +66,8 @@ def test_three_clients_were_captured_and_files_and_manifest_agree() -> None:
     assert {frame.name.partition("-")[0] for frame in FRAMES} == {
         "java", "java41", "librdkafka", "raw", NEWEST, OLDEST
     }  # fmt: skip
-    stored = {path for path in DIRECTORY.rglob("*") if path.is_file()} - {*PROFILES.iterdir()}
+    others = {*PROFILES.iterdir(), *WORKER_STATUS.iterdir()}
+    stored = {path for path in DIRECTORY.rglob("*") if path.is_file()} - others
     assert stored == {
         MANIFEST,
         RECORDS,

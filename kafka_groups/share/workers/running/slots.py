@@ -35,11 +35,11 @@ class Mailbox:
     def __init__(self, loop: asyncio.AbstractEventLoop, wake: Callable[[], None]) -> None:
         self._loop = loop
         self._wake = wake
-        self._results: deque[RunResult] = deque()
+        self._results: deque[RunResult | Exception] = deque()
         self._is_told = False
 
-    def put(self, result: RunResult) -> None:
-        """Add a result. Any thread may call this."""
+    def put(self, result: RunResult | Exception) -> None:
+        """Add a result, or the error of a slot, which is a mistake of this package. Any thread may call this."""
         self._results.append(result)
         # Waking a loop from another thread costs a system call, and a fast handler would make one for each run. Two
         # threads may both see False here: the driver is then woken twice, which does no harm.
@@ -54,8 +54,11 @@ class Mailbox:
         self._wake()
 
     def take(self) -> RunResult | None:
-        """Take a result; None if there is none."""
-        return self._results.popleft() if self._results else None
+        """Take a result; None without any. The error of a slot is raised, so that the worker stops and logs it."""
+        result = self._results.popleft() if self._results else None
+        if isinstance(result, Exception):
+            raise result
+        return result
 
 
 class HandlerSlots(Protocol):
@@ -129,18 +132,26 @@ class ThreadSlots:
 
     def _work(self, slot: int) -> None:
         thread_id = threading.get_ident()
-        notes = self._notes
         while (taken := self._queue.get()) is not None:
             run, mailbox = taken
             self._running[run] = thread_id
+            result = self._result(slot, run)
+            del self._running[run]
+            self._finished += 1
+            mailbox.put(result)
+
+    def _result(self, slot: int, run: AnyRun) -> RunResult | Exception:
+        notes = self._notes
+        try:
             if notes is not None:
                 notes.began(slot, run)
             result = self._calls.in_thread(run)
             if notes is not None:
                 notes.ended(slot)
-            del self._running[run]
-            self._finished += 1
-            mailbox.put(result)
+        # Errors of handlers are results. Any other is a mistake of this package, and the thread would end unseen.
+        except Exception as mistake:
+            return mistake
+        return result
 
     def cancel(self, run: AnyRun, reason: Exception) -> bool:
         """Return False: a thread cannot be cancelled."""
@@ -200,9 +211,12 @@ class TaskSlots:
             self._tasks[run] = self._loop.create_task(self._work(run, mailbox))
 
     async def _work(self, run: AnyRun, mailbox: Mailbox) -> None:
-        slot = self._began(run)
+        slot = None
         try:
+            slot = self._began(run)
             mailbox.put(await self._calls.in_task(run))
+        except Exception as mistake:  # as for a thread
+            mailbox.put(mistake)
         finally:
             self._ended(slot)
             del self._tasks[run]

@@ -1,7 +1,6 @@
 """Workers in a table: a row for each handler, or for a worker that does not answer."""
 
 import json
-from pathlib import Path
 
 import attrs
 from attrs import evolve
@@ -11,16 +10,16 @@ from kafka_groups.cli.documents.top import TopWorkerEntry
 from kafka_groups.cli.top.worker_asking import ProbeAddress
 from kafka_groups.cli.top.worker_source import WorkerSource, worker_lines
 from tests.support.probe_servers import answering_status, port_of_nobody
-from tests.support.worker_statuses import busy_status, idle_handler
+from tests.support.worker_statuses import GOLDEN, busy_status, idle_handler
 
 BUSY = TopWorkerEntry("worker", "a:8081", busy_status(), None)
 SILENT = TopWorkerEntry("worker", "b:8081", None, ErrorEntry("worker b:8081", None, "no answer within 3 s", "Look."))
 
-GOLDEN = Path(__file__).parents[3] / "golden" / "worker_status" / "top.txt"
+TABLE = GOLDEN / "top.txt"
 
 
 def test_each_handler_is_a_row_and_a_worker_without_an_answer_is_one_too() -> None:
-    assert list(worker_lines([BUSY, SILENT], None)) == GOLDEN.read_text(encoding="utf-8").splitlines()
+    assert list(worker_lines([BUSY, SILENT], None)) == TABLE.read_text(encoding="utf-8").splitlines()
 
 
 def test_lines_are_cut_on_a_terminal() -> None:

@@ -1,7 +1,6 @@
 """The status of a worker: all processes together, bounded, and as the document that the probe tells."""
 
 import json
-from pathlib import Path
 
 import attrs
 from attrs import evolve
@@ -21,9 +20,9 @@ from kafka_groups.share.workers.status import (
 from kafka_groups.telemetry.handler_details import FullestWindow, HandlerDetails, LastFailure
 from kafka_groups.telemetry.handler_sensors import HandlerSensors
 from kafka_groups.telemetry.workers import WorkerTelemetry
-from tests.support.worker_statuses import busy_status
+from tests.support.worker_statuses import GOLDEN, busy_status
 
-GOLDEN = Path(__file__).parents[3] / "golden" / "worker_status" / "status.json"
+DOCUMENT = GOLDEN / "status.json"
 
 
 def declared() -> Worker:
@@ -127,4 +126,4 @@ def test_the_size_is_bounded() -> None:
 
 
 def test_the_document_is_the_golden_one() -> None:
-    assert json.dumps(attrs.asdict(busy_status()), indent=2) + "\n" == GOLDEN.read_text(encoding="utf-8")
+    assert json.dumps(attrs.asdict(busy_status()), indent=2) + "\n" == DOCUMENT.read_text(encoding="utf-8")

@@ -2,14 +2,13 @@
 
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 from attrs import evolve
 
 from kafka_groups.share.workers.running.status_page import status_page
-from tests.support.worker_statuses import busy_status, idle_handler
+from tests.support.worker_statuses import GOLDEN, busy_status, idle_handler
 
-GOLDEN = Path(__file__).parents[4] / "golden" / "worker_status" / "page.html"
+PAGE = GOLDEN / "page.html"
 
 
 class Tags(HTMLParser):
@@ -25,7 +24,7 @@ class Tags(HTMLParser):
 
 
 def test_the_page_is_the_golden_one() -> None:
-    assert status_page(busy_status()) == GOLDEN.read_text(encoding="utf-8")
+    assert status_page(busy_status()) == PAGE.read_text(encoding="utf-8")
 
 
 def test_names_and_reasons_are_escaped() -> None:
