@@ -21,7 +21,7 @@ from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import Header
 from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import unique
-from tests.support.workers.worker_brokers import WorkerBroker, embedded_broker, kafka_broker
+from tests.support.workers.worker_brokers import WorkerBroker, kafka_broker, requested_broker
 from tests.support.workers.worker_scenes import Calls, WorkerScene
 
 QUEUE = "errors.deadletterqueue.topic.name"
@@ -35,12 +35,8 @@ Run = Callable[..., Result]
 
 @pytest.fixture(params=[pytest.param("embedded", marks=pytest.mark.slow), KAFKA])
 def broker(request: pytest.FixtureRequest) -> Iterator[WorkerBroker]:
-    if request.param == "embedded":
-        with embedded_broker() as embedded:
-            yield embedded
-    else:
-        with kafka_broker(request.getfixturevalue("real_kafka"), is_shared=True) as kafka:
-            yield kafka
+    with requested_broker(request) as requested:
+        yield requested
 
 
 @pytest.fixture

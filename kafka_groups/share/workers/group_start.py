@@ -6,7 +6,8 @@ produced before the group first read a partition. A value that the group has is 
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Final
 
 from kafka_groups.admin.rules.group_configs import GroupConfigValues, alter_configs, describe_configs
@@ -52,15 +53,12 @@ async def set_group_start(start: GroupStart, config: ClientConfig, environment: 
         ConfigurationError: The group has another start, or you may not read or set it.
         KafkaGroupsError: No broker answers.
     """
-    client = _client(config, environment)
-    try:
+    async with _opened(config, environment) as client:
         ask = client.within(_TIMEOUT_MS)
         if not await _has_start(ask, start):
             await _alter(ask, start, validate_only=False)
             _LOG.info("Set %s=%s for the share group %s (%s)", RESET, start.reset, start.group_id, start.declared)
             await _until_used(ask, start, client)
-    finally:
-        await client.close()
 
 
 async def check_group_start(start: GroupStart, config: ClientConfig, environment: Environment) -> None:
@@ -70,19 +68,21 @@ async def check_group_start(start: GroupStart, config: ClientConfig, environment
         ConfigurationError: The group has another start, or you may not read or set it.
         KafkaGroupsError: No broker answers.
     """
-    client = _client(config, environment)
-    try:
+    async with _opened(config, environment) as client:
         ask = client.within(_TIMEOUT_MS)
         if not await _has_start(ask, start):
             await _alter(ask, start, validate_only=True)
-    finally:
-        await client.close()
 
 
-def _client(config: ClientConfig, environment: Environment) -> AdminClient:
+@asynccontextmanager
+async def _opened(config: ClientConfig, environment: Environment) -> AsyncIterator[AdminClient]:
     # Nobody else waits for these answers, so brokers that cannot be reached are warnings, as in `preflight`.
     assembly = Assembly(config, environment, BackgroundErrors())
-    return AdminClient(assembly, request_timeout_ms=config.request_timeout_ms, warning_level=logging.WARNING)
+    client = AdminClient(assembly, request_timeout_ms=config.request_timeout_ms, warning_level=logging.WARNING)
+    try:
+        yield client
+    finally:
+        await client.close()
 
 
 # -------------------------------------------------------------------------------------------- the value

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.conditions import wait_until
-from tests.support.workers.worker_brokers import WorkerBroker, embedded_broker, kafka_broker
+from tests.support.workers.worker_brokers import WorkerBroker, requested_broker
 from tests.support.workers.worker_programs import Start, StartedWorker, is_alive, start_worker
 from tests.support.workers.worker_scenes import WorkerScene
 
@@ -15,12 +15,8 @@ from tests.support.workers.worker_scenes import WorkerScene
 @pytest.fixture(params=["embedded", pytest.param("kafka", marks=[pytest.mark.real_kafka, pytest.mark.slow])])
 def broker(request: pytest.FixtureRequest) -> Iterator[WorkerBroker]:
     """An embedded broker; in the slow tests also a real Kafka."""
-    if request.param == "embedded":
-        with embedded_broker() as embedded:
-            yield embedded
-    else:
-        with kafka_broker(request.getfixturevalue("real_kafka"), is_shared=True) as kafka:
-            yield kafka
+    with requested_broker(request) as requested:
+        yield requested
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from kafka_groups.testing.kafka_process import free_ports
 from tests.docs.blocks import ROOT
 from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import unique
-from tests.support.workers.worker_brokers import WorkerBroker, embedded_broker, kafka_broker
+from tests.support.workers.worker_brokers import WorkerBroker, requested_broker
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
@@ -48,12 +48,8 @@ def invoice(order: str) -> bytes:
 
 @pytest.fixture(params=["embedded", pytest.param("kafka", marks=pytest.mark.real_kafka)])
 def broker(request: pytest.FixtureRequest) -> Iterator[WorkerBroker]:
-    if request.param == "embedded":
-        with embedded_broker() as embedded:
-            yield embedded
-    else:
-        with kafka_broker(request.getfixturevalue("real_kafka"), is_shared=True) as kafka:
-            yield kafka
+    with requested_broker(request) as requested:
+        yield requested
 
 
 class Newcomer:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+import pytest
 from attrs import frozen
 from confluent_kafka import Consumer, KafkaError, Message
 from confluent_kafka import TopicPartition as Position
@@ -274,3 +275,14 @@ def _letter(message: Message) -> WrittenDeadLetter:
     given: Any = message.headers()
     headers = {name.removeprefix(prefix): value.decode() for name, value in given}
     return WrittenDeadLetter((int(headers["partition"]), int(headers["offset"])), message.value(), headers)
+
+
+@contextmanager
+def requested_broker(request: pytest.FixtureRequest) -> Iterator[WorkerBroker]:
+    """The broker that the parameter of a fixture names: `embedded`, or `kafka`, a real one for many tests."""
+    if request.param == "embedded":
+        with embedded_broker() as embedded:
+            yield embedded
+    else:
+        with kafka_broker(request.getfixturevalue("real_kafka"), is_shared=True) as kafka:
+            yield kafka
