@@ -204,6 +204,8 @@ class HandlerDriver:
         # keys and slots that the steps then use.
         self._take_polled(now_ms)
         while (result := self._mailbox.take()) is not None:
+            # A thread may have ended after the turn began. From an earlier time, its record would be tried too early.
+            now_ms = self._clock.now_ms()
             self._ran(result, now_ms)
         self._commits.take_answers()
         self._writes.take_outcomes(now_ms)
