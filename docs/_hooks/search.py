@@ -8,6 +8,7 @@ __all__ = ["on_page_markdown"]
 _BOOSTS = MappingProxyType({
     "install.md": 4.0,
     "tutorial": 2.0,
+    "how-to/workers/retry-topics.md": 1.0,  # behind the page about all retries
     "how-to/": 2.0,
     "reference/": 0.4,
     "explanation/which-group.md": 4.0,
