@@ -10,6 +10,7 @@ import pytest
 from attrs import evolve
 from click.testing import CliRunner
 
+from kafka_groups import Worker
 from kafka_groups.cli.main import main
 from kafka_groups.testing import EmbeddedCluster, KafkaProcess
 from tests.docs.blocks import ROOT, Program, programs
@@ -18,6 +19,7 @@ from tests.support.kafka.real_kafka import unique
 
 GROUP, TOPIC, DEAD_LETTERS = "invoices", "orders", "orders.dead"
 OUTPUTS = ("invoices", "audit")
+OTHERS = ("refunds",)
 WORKERS = [program for program in programs() if program.run and program.runs_worker]
 FIRST = next(program for program in WORKERS if program.page == ROOT / "README.md")
 CUSTOMER = re.compile(r'"?customer"?:? (\d)')
@@ -37,16 +39,26 @@ def slow_but_some(program: Program) -> Any:
 def cluster() -> Iterator[EmbeddedCluster]:
     with EmbeddedCluster(settings=PROMPT) as cluster:
         cluster.create_topic(TOPIC)
-        for topic in (DEAD_LETTERS, *OUTPUTS):
+        for topic in (DEAD_LETTERS, *OUTPUTS, *OTHERS):
             cluster.create_topic(topic)
         produce_orders(TOPIC, cluster.bootstrap_servers)
         yield cluster
 
 
 def configure(program: Program, cluster: EmbeddedCluster) -> None:
-    """Have the group begin with the first record, if the program leaves that to the group."""
+    """Do what the page leaves to the group's configuration, and to the command that creates topics."""
     if "start=" not in program.code:
         cluster.alter_group_configs(GROUP, {"share.auto.offset.reset": "earliest"})
+    if "retry_topics=" in program.code:
+        create_topics(program, cluster)
+
+
+def create_topics(program: Program, cluster: EmbeddedCluster) -> None:
+    """Create the retry topics of a program, as the page does with --create-topics."""
+    shop: dict[str, Any] = {"__name__": "shop"}
+    exec(program.code.replace("localhost:9092", cluster.bootstrap_servers), shop)
+    worker: Worker = shop["worker"]
+    assert worker.create_topics()
 
 
 def test_there_are_workers_on_many_pages() -> None:
