@@ -1,4 +1,4 @@
-"""Answers of commands: a table, a JSON document or names, what failed, and the exit status."""
+"""Answers of commands: a table, a JSON document or names, errors, and the exit status."""
 
 import enum
 import functools
@@ -61,7 +61,7 @@ class CommandAnswer(Generic[E]):
     Attributes:
         form: The form.
         items: The items, which are objects of one class of documents.
-        problems: What failed. Each was told on standard error when it was added.
+        problems: The errors. Each was printed on standard error when it was added.
     """
 
     form: AnswerForm
@@ -69,13 +69,13 @@ class CommandAnswer(Generic[E]):
     problems: list[CommandProblem] = field(factory=list)
 
     def fail(self, problem: CommandProblem) -> None:
-        """Add what failed, and tell it on standard error."""
+        """Add an error, and print it on standard error."""
         self.problems.append(problem)
         click.echo(problem.line, err=True)
 
     @contextmanager
     def failing_for(self, resource: str) -> Iterator[None]:
-        """Take an error of a block as what failed for a resource."""
+        """Add the error of a block as that of a resource."""
         try:
             yield
         except KafkaGroupsError as error:

@@ -40,8 +40,8 @@ def delete(
 ) -> None:
     """Delete the oldest records of TOPIC, or all of them.
 
-    Kafka deletes records from the beginning of a partition only, so single dead letters cannot be deleted. Whoever
-    writes to the topic sets its times: a partition is deleted up to its first record from TIME on.
+    Kafka deletes records from the beginning of a partition only, so single dead letters cannot be deleted. The
+    programs that write to the topic set its times: a partition is deleted up to its first record from TIME on.
 
     It asks on a terminal. Elsewhere, give --yes or --dry-run.
 

@@ -133,7 +133,7 @@ class TopicProducer:
 
     @property
     def is_idle(self) -> bool:
-        """True if no record waits, and no room is told that some do."""
+        """True if no record waits, and no room believes that some do."""
         return self._produce.is_flushed and not self._parked and self._held is None
 
     @property

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.conditions import wait_until
-from tests.support.workers.worker_brokers import WorkerBroker, requested_broker
+from tests.support.workers.worker_brokers import WorkerBroker, embedded_broker, requested_broker
 from tests.support.workers.worker_programs import Start, StartedWorker, is_alive, start_worker
 from tests.support.workers.worker_scenes import WorkerScene
 
@@ -17,6 +17,13 @@ def broker(request: pytest.FixtureRequest) -> Iterator[WorkerBroker]:
     """An embedded broker; in the slow tests also a real Kafka."""
     with requested_broker(request) as requested:
         yield requested
+
+
+@pytest.fixture(scope="module")
+def mortal_embedded() -> Iterator[WorkerBroker]:
+    """An embedded broker that may be killed."""
+    with embedded_broker() as embedded:
+        yield embedded
 
 
 @pytest.fixture

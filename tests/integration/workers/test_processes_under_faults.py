@@ -13,18 +13,16 @@ import pytest
 from kafka_groups.share.workers.worker import EXIT_HUNG
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.workers.journaled_worker import Nature
-from tests.support.workers.worker_brokers import WorkerBroker, embedded_broker, kafka_broker
+from tests.support.workers.worker_brokers import WorkerBroker, kafka_broker
+from tests.support.workers.worker_fleet import KILLED
 from tests.support.workers.worker_plans import BlowKind, plan_of
 from tests.support.workers.worker_runs import StruckWorker
 from tests.support.workers.worker_verdicts import summary, violations
 
 pytestmark = pytest.mark.slow
 
-KILLED = -9
-FAILED = 1
 SEED_IN_CI = 2
 """In this one the broker itself is killed."""
-NOT_REACHED = "BootstrapError: No broker has answered for 30000 ms"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -39,13 +37,6 @@ def on_kafka(seed: int) -> Any:
     """A seed on a real Kafka. Each takes one to two minutes, so most are for `.ci/long`."""
     later = [] if seed == SEED_IN_CI else [pytest.mark.long]
     return pytest.param("kafka", seed, marks=[pytest.mark.real_kafka, *later])
-
-
-@pytest.fixture(scope="module")
-def mortal_embedded() -> Iterator[WorkerBroker]:
-    """An embedded broker that may be killed."""
-    with embedded_broker() as broker:
-        yield broker
 
 
 @pytest.fixture(scope="module")
@@ -66,14 +57,8 @@ def test_nothing_is_lost(
     plan = plan_of(seed, is_real=kind == "kafka")
     struck = StruckWorker(request.getfixturevalue(f"mortal_{kind}"), plan, tmp_path)
     records = struck.run()
-    statuses = struck.fleet.statuses
-    figures = f"{summary(records)}, processes ended {dict(statuses)}"
+    figures = f"{summary(records)}, processes ended {dict(struck.fleet.statuses)}"
     record_property("to_show", f"{kind} {seed}, {plan.theme.name}: {figures}")
     assert violations(records, plan) == [], (plan, figures, struck.fleet.log_tail())
     expected = {KILLED} | ({EXIT_HUNG} if Nature.HANGS in plan.poisons and not plan.is_async else set())
-    failed = statuses.pop(FAILED, 0)
-    assert failed == struck.fleet.logged(NOT_REACHED), (
-        "a start may fail if no broker answers for 30 s, and nothing else"
-    )
-    assert not failed or BlowKind.BROKER_OUTAGE in plan.blows
-    assert statuses.keys() <= expected, struck.fleet.log_tail()
+    struck.fleet.check_ends(expected, had_outages=BlowKind.BROKER_OUTAGE in plan.blows)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -17,7 +17,12 @@ from attrs import define
 
 from tests.support.conditions import wait_until
 
-__all__ = ["WorkerFleet"]
+__all__ = ["KILLED", "WorkerFleet"]
+
+KILLED = -9
+"""The exit status of a process that SIGKILL has ended."""
+_FAILED = 1
+_NOT_REACHED = "BootstrapError: No broker has answered for 30000 ms"
 
 ROOT = Path(__file__).parents[3]
 _LOOK_EVERY_S = 0.05
@@ -149,7 +154,15 @@ class WorkerFleet:
         wait_until(lambda: all(member.process.poll() is not None for member in self._members), _PATIENCE_S)
         return [member.process.returncode for member in self._members]
 
-    def logged(self, text: str) -> int:
+    def check_ends(self, expected: Set[int], *, had_outages: bool) -> None:
+        """Check the exit statuses before the end: those expected, and 1 for each start during an outage that failed."""
+        others = Counter(self.statuses)
+        failed = others.pop(_FAILED, 0)
+        assert failed == self._logged(_NOT_REACHED), "a start may fail if no broker answers for 30 s, and nothing else"
+        assert not failed or had_outages
+        assert others.keys() <= expected, self.log_tail()
+
+    def _logged(self, text: str) -> int:
         """Return how often a text is in the log."""
         return self._log.read_text(encoding="utf-8", errors="replace").count(text)
 

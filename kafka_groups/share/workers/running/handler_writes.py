@@ -92,4 +92,4 @@ class HandlerWrites:
 
 
 def _nobody() -> None:
-    """Do nothing: whoever turns looks at results by itself."""
+    """Do nothing: the caller of `turn` looks at results by itself."""
