@@ -1,7 +1,7 @@
 """The metrics of one handler in one process: counted where the handler runs, and sent to where they are exported."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Self, TypeVar
 
 from attrs import define, evolve, field, frozen
@@ -125,15 +125,15 @@ class HandlerSensors:
         """Count records that the brokers confirmed."""
         self._records[outcome] += count
 
-    def ran(self, results: Mapping[tuple[str, str], int], durations_s: Sequence[float]) -> None:
+    def ran(self, results: Mapping[tuple[str, str], int], calls: int, seconds: float) -> None:
         """Count calls of the handler that ended."""
         for result, count in results.items():
             self._attempts[result] += count
-        self._handler_seconds.add(durations_s)
+        self._handler_seconds.add(seconds, calls)
 
-    def waited(self, waits_s: Sequence[float]) -> None:
+    def waited(self, records: int, seconds: float) -> None:
         """Note how long records waited for their first call."""
-        self._waiting_seconds.add(waits_s)
+        self._waiting_seconds.add(seconds, records)
 
     def in_hand(self, states: Mapping[str, int]) -> None:
         """Set how many records are in each state. A state that was there before stays, with 0."""

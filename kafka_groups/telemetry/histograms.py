@@ -1,16 +1,11 @@
-"""Histograms that take many values at once and can be sent to another process."""
+"""Histograms that take equal values at once and can be sent to another process."""
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from itertools import pairwise
+from bisect import bisect_left
 from typing import Self
 
 from attrs import define, field, frozen
 
 __all__ = ["Histogram", "HistogramValue"]
-
-_FEW = 32
-"""Below this number of values, a search for each value is faster than to sort them and search for each bound."""
 
 
 @frozen
@@ -52,15 +47,7 @@ class Histogram:
         """The counts and the sum."""
         return HistogramValue(tuple(self._counts), self._total)
 
-    def add(self, values: Sequence[float]) -> None:
-        """Count some values."""
-        self._total += sum(values)
-        counts, bounds = self._counts, self.bounds
-        if len(values) < _FEW:
-            for value in values:
-                counts[bisect_left(bounds, value)] += 1
-            return
-        ordered = sorted(values)
-        ends = (0, *(bisect_right(ordered, bound) for bound in bounds), len(ordered))
-        for bucket, (start, end) in enumerate(pairwise(ends)):
-            counts[bucket] += end - start
+    def add(self, value: float, count: int = 1) -> None:
+        """Count a value that occurred so many times."""
+        self._total += value * count
+        self._counts[bisect_left(self.bounds, value)] += count

@@ -36,17 +36,18 @@ class WorkerObserver(Protocol):
             count: How many.
         """
 
-    def ran(self, results: Mapping[tuple[str, str], int], durations_s: Sequence[float]) -> None:
+    def ran(self, results: Mapping[tuple[str, str], int], calls: int, seconds: float) -> None:
         """Count calls of the handler that ended.
 
         Args:
             results: How many had each result, `succeeded` or `failed`, and class of error, which is empty after a
                 success.
-            durations_s: How long each call took, in seconds and in any order.
+            calls: How many calls there were. A value that cannot be parsed is a failure without a call.
+            seconds: How long each of them took.
         """
 
-    def waited(self, waits_s: Sequence[float]) -> None:
-        """Note how long records waited for their first call, from their timestamps on, in seconds and in any order."""
+    def waited(self, records: int, seconds: float) -> None:
+        """Note how long each of some records waited for its first call, from its timestamp on."""
 
     def in_hand(self, states: Mapping[str, int]) -> None:
         """Set how many records are in each state. A state that is left out has 0."""
@@ -82,10 +83,10 @@ class NoSensors:
     def settled(self, outcome: str, count: int) -> None:
         """Ignore it."""
 
-    def ran(self, results: Mapping[tuple[str, str], int], durations_s: Sequence[float]) -> None:
+    def ran(self, results: Mapping[tuple[str, str], int], calls: int, seconds: float) -> None:
         """Ignore it."""
 
-    def waited(self, waits_s: Sequence[float]) -> None:
+    def waited(self, records: int, seconds: float) -> None:
         """Ignore it."""
 
     def in_hand(self, states: Mapping[str, int]) -> None:

@@ -83,7 +83,7 @@ def test_two_readers_see_the_same_values() -> None:
 def test_a_histogram_is_its_count_and_its_sum(collected: Collected) -> None:
     worker = WorkerTelemetry("invoices")
     opentelemetry.export(worker, meter_provider=collected.provider)
-    worker.handler("pay").waited([0.5, 2.0])
+    worker.handler("pay").waited(2, 1.25)
     worker.handler("pay").oldest(7.0)
     pay = ("invoices", "pay", "0")
     assert collected.values("kafka_groups_worker_waiting_seconds_count") == {pay: 2}

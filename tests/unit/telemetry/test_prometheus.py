@@ -99,7 +99,8 @@ PAY = (("group", "invoices"), ("handler", "pay"), ("process", "1"))
 def test_a_histogram_has_buckets_that_include_the_lower_ones(
     registry: CollectorRegistry, worker: WorkerTelemetry
 ) -> None:
-    worker.handler("pay").ran({("succeeded", ""): 3}, [0.001, 0.2, 500.0])
+    for seconds in (0.001, 0.2, 500.0):
+        worker.handler("pay").ran({("succeeded", ""): 1}, 1, seconds)
     found = samples(registry)
     buckets = {
         float(dict(labels)["le"]): value
@@ -125,7 +126,7 @@ def test_odd_labels_are_escaped(registry: CollectorRegistry, worker: WorkerTelem
 
 
 def test_open_metrics_are_valid_too(registry: CollectorRegistry, worker: WorkerTelemetry) -> None:
-    worker.handler("pay").ran({("succeeded", ""): 1}, [0.2])
+    worker.handler("pay").ran({("succeeded", ""): 1}, 1, 0.2)
     families = open_metrics(generate_latest(registry).decode())  # type: ignore[no-untyped-call]
     found = {family.name for family in families}
     assert found == {name.removesuffix("_total") for name in FAMILIES if name.startswith("kafka_groups_worker_")}
@@ -147,7 +148,7 @@ def test_threads_may_scrape_while_a_handler_runs(registry: CollectorRegistry, wo
     scraping.start()
     for number in range(2000):
         figures.settled(f"outcome {number % 50}", 1)
-        figures.ran({("failed", f"Error{number}"): 1}, [0.1])
+        figures.ran({("failed", f"Error{number}"): 1}, 1, 0.1)
         figures.windows({("orders", number): 0.5})
     is_over.set()
     scraping.join()

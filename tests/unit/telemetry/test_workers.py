@@ -22,8 +22,11 @@ def values(worker: WorkerTelemetry, name: str) -> Values:
 def busy(observer: WorkerObserver) -> None:
     """Report a bit of everything."""
     observer.settled("accepted", 3)
-    observer.ran({("succeeded", ""): 3, ("failed", "ValueError"): 1}, [0.002, 0.002, 0.2, 40.0])
-    observer.waited([0.0, 0.3])
+    observer.ran({("succeeded", ""): 2}, 2, 0.002)
+    observer.ran({("succeeded", ""): 1}, 1, 0.2)
+    observer.ran({("failed", "ValueError"): 1}, 1, 40.0)
+    observer.waited(1, 0.0)
+    observer.waited(1, 0.3)
     observer.in_hand({"running": 2, "waiting": 1})
     observer.oldest(7.5)
     observer.windows({("orders", 0): 0.5, ("orders", 1): 0.25})
@@ -117,7 +120,7 @@ def test_counts_survive_a_restart_and_gauges_do_not() -> None:
     assert values(parent, "unconfirmed_outputs") == {pay: 0}
     second.settled("accepted", 1)
     second.settled("rejected", 1)
-    second.waited([1.0])
+    second.waited(1, 1.0)
     second.oldest(1.5)
     parent.received("1", {"pay": second.snapshot(), "ship": HandlerSensors().snapshot()})
     assert values(parent, "records_total") == {(*pay, "accepted"): 4, (*pay, "rejected"): 1}

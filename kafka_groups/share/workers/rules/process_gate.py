@@ -98,7 +98,11 @@ class ProcessGate:
     @property
     def is_shut(self) -> bool:
         """True while any handler copies records on one of their last deliveries. Nothing new starts."""
-        return any(each.member.has_records_at_risk for each in self._entries)
+        # Each run comes by here, and most workers have one handler.
+        entries = self._entries
+        if len(entries) == 1:
+            return entries[0].member.has_records_at_risk
+        return any(each.member.has_records_at_risk for each in entries)
 
     def may_start(self, member: GateMember, now_ms: int) -> bool:
         """Return whether a handler may start records, as far as the suspects of others are concerned."""

@@ -240,6 +240,12 @@ class RecordWrites(Generic[R]):
 
     def next(self, now_ms: int) -> WriteRecords[R] | None:
         """Return the next records to write; None if none are due. Some in hand may end, as their copies exist."""
+        # Most handlers write nothing, and each run comes by here.
+        if self._outputs_due or self._holdings.copies or self._holdings.writes:
+            return self._next(now_ms)
+        return None
+
+    def _next(self, now_ms: int) -> WriteRecords[R] | None:
         if (write := self._next_dead_letter(now_ms)) is not None:
             return write
         return self._outputs_due.popleft() if self._outputs_due else self._next_other(now_ms)

@@ -31,6 +31,7 @@ _OUTCOMES = {
     AcknowledgeType.REJECT: "rejected",
     AcknowledgeType.RELEASE: "released",
 }
+_SUCCEEDED = ("succeeded", "")
 _MOVED = "moved"
 _STARTING = (ConsumerState.UNSUBSCRIBED, ConsumerState.JOINING)
 
@@ -79,11 +80,11 @@ class HandlerReport:
         self._log.failures(result)
         self._observation.ran(result, wall_ms)
         results, calls = _counted(result)
-        self._observer.ran(results, [result.busy_s / max(1, calls)] * calls)
+        self._observer.ran(results, calls, result.busy_s / max(1, calls))
         first = _first_attempts(result.run)
         if first and first[0].timestamp is not None:  # one wait for all: they were produced and began together
             wait_s = max(0.0, (wall_ms - first[0].timestamp) / 1000 - result.busy_s)
-            self._observer.waited([wait_s] * len(first))
+            self._observer.waited(len(first), wait_s)
 
     def settled(self, kind: AcknowledgeType, count: int, *, has_moved: bool = False) -> None:
         """Count records that the brokers confirmed. Those that have moved to a retry topic are not done yet."""
@@ -255,6 +256,10 @@ def _counted(result: RunResult) -> tuple[Mapping[tuple[str, str], int], int]:
     """
     run = result.run
     tried = len(run.records) - run.unstarted
+    # Nearly all runs, and each run comes by here.
+    if tried and not result.failures and result.failed is None:
+        calls = 1 if run.is_batch else tried
+        return {_SUCCEEDED: calls}, calls
     counted = [each.error for each in result.failures if not run.is_batch or isinstance(each.error, ParseError)]
     # A batch of which no value could be parsed is no call: its handler did not run.
     calls = min(1, tried - len(counted)) if run.is_batch else tried
@@ -263,7 +268,7 @@ def _counted(result: RunResult) -> tuple[Mapping[tuple[str, str], int], int]:
     results: Counter[tuple[str, str]] = Counter(("failed", type(error).__name__) for error in counted)
     succeeded = calls - (result.failed is not None if run.is_batch else len(counted))
     if succeeded > 0:
-        results["succeeded", ""] = succeeded
+        results[_SUCCEEDED] = succeeded
     return results, calls
 
 

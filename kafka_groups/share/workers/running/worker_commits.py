@@ -1,6 +1,6 @@
 """Acknowledge records for a driver, and report what the brokers confirmed or refused."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from attrs import define, field, frozen
 
@@ -11,7 +11,7 @@ from kafka_groups.share.delivery.delivery import Delivery
 from kafka_groups.share.delivery.records import AnyRecord, delivery_of
 from kafka_groups.share.workers.rules.steps import AcknowledgeRecords
 from kafka_groups.share.workers.running.operations import OperationTimes
-from kafka_groups.types import RecordId
+from kafka_groups.types import RecordId, TopicIdPartition
 
 __all__ = ["SentRecords", "WorkerCommits"]
 
@@ -124,13 +124,24 @@ class WorkerCommits:
         for sent in commit.sent:
             # The broker answers for each partition. A partition without an answer may have been acknowledged or not. It
             # counts as refused, as a success that is remembered for nothing does no harm.
-            errors = {d.topic_partition: results.get(d.topic_partition, _UNANSWERED) for d, _, _ in sent.ranges}
-            error = next((error for error in errors.values() if error is not None), None)
-            refused = [] if error is None else [place for place in sent.places if errors[place[0]] is not None]
+            error = _first_error(sent, results)
+            refused = [] if error is None else _refused(sent, results)
             self.settled(sent, refused, error)
 
 
 _UNANSWERED = OperationTimeoutError("the broker's answer is not known")
+_Answers = Mapping[TopicIdPartition, Exception | None]
+
+
+def _first_error(sent: SentRecords, answers: _Answers) -> Exception | None:
+    for delivery, _, _ in sent.ranges:
+        if (error := answers.get(delivery.topic_partition, _UNANSWERED)) is not None:
+            return error
+    return None
+
+
+def _refused(sent: SentRecords, answers: _Answers) -> list[RecordId]:
+    return [place for place in sent.places if answers.get(place[0], _UNANSWERED) is not None]
 
 
 def _acknowledged(step: AnySettle) -> SentRecords:

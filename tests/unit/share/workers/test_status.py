@@ -44,7 +44,7 @@ def failure(error_type: str, offset: int, at_ms: int) -> LastFailure:
 def reported(sensors: HandlerSensors, details: HandlerDetails, failures: int = 0, **states: int) -> None:
     """Report the numbers of one member."""
     sensors.in_hand(states)
-    sensors.ran({("failed", "ValueError"): failures, ("succeeded", ""): 5}, [])
+    sensors.ran({("failed", "ValueError"): failures, ("succeeded", ""): 5}, 0, 0.0)
     sensors.details(details)
 
 
