@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING
 from kafka_groups.lazy_exports import import_on_first_use
 
 if TYPE_CHECKING:
+    from kafka_groups.acls import (
+        AclBinding,
+        AclFilter,
+        AclOperation,
+        AclPatternType,
+        AclPermission,
+        AclResourceType,
+    )
     from kafka_groups.admin.admin import KafkaAdmin
     from kafka_groups.admin.aio import AsyncKafkaAdmin
     from kafka_groups.admin.rules.classic_streams.classic_values import (
         ClassicStreamsGroupDescription,
         ClassicStreamsGroupMember,
     )
+    from kafka_groups.admin.rules.config_values import ConfigResource
+    from kafka_groups.admin.rules.group_values import GroupList, GroupListing
     from kafka_groups.admin.rules.plans.plan_values import (
         CopyBasis,
         PlannedLoad,
@@ -56,12 +66,21 @@ if TYPE_CHECKING:
     from kafka_groups.client.calls.results import Results
 
 __all__ = [
+    "AclBinding",
+    "AclFilter",
+    "AclOperation",
+    "AclPatternType",
+    "AclPermission",
+    "AclResourceType",
     "AsyncKafkaAdmin",
     "ClassicStreamsGroupDescription",
     "ClassicStreamsGroupMember",
+    "ConfigResource",
     "CopyBasis",
     "FencedProducer",
     "GroupConfigValue",
+    "GroupList",
+    "GroupListing",
     "KafkaAdmin",
     "ListedShareGroup",
     "ListedStreamsGroup",
@@ -94,12 +113,21 @@ __all__ = [
 ]
 
 _MODULES = MappingProxyType({
+    "AclBinding": ".acls",
+    "AclFilter": ".acls",
+    "AclOperation": ".acls",
+    "AclPatternType": ".acls",
+    "AclPermission": ".acls",
+    "AclResourceType": ".acls",
     "AsyncKafkaAdmin": "aio",
     "ClassicStreamsGroupDescription": "rules.classic_streams.classic_values",
     "ClassicStreamsGroupMember": "rules.classic_streams.classic_values",
+    "ConfigResource": "rules.config_values",
     "CopyBasis": "rules.plans.plan_values",
     "FencedProducer": "rules.transaction_values",
     "GroupConfigValue": "rules.returned_values",
+    "GroupList": "rules.group_values",
+    "GroupListing": "rules.group_values",
     "KafkaAdmin": "admin",
     "ListedShareGroup": "rules.returned_values",
     "ListedStreamsGroup": "rules.streams_values",

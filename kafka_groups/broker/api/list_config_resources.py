@@ -20,9 +20,9 @@ from kafka_groups.protocol.messages.config_resources import (
     TOPIC_RESOURCE,
 )
 from kafka_groups.protocol.messages.list_config_resources import (
-    ConfigResource,
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
+    ListedConfigResource,
 )
 
 __all__ = ["handle"]
@@ -40,7 +40,7 @@ async def handle(request: ListConfigResourcesRequest, context: RequestContext) -
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     image = context.services.cluster.metadata.image
     resources = [
-        ConfigResource(resource_type=kind, resource_name=name)
+        ListedConfigResource(resource_type=kind, resource_name=name)
         for kind in _NAMES
         if kind in wanted
         async for name in context.turns.each(_NAMES[kind](image), CHEAP)

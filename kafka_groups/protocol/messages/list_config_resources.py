@@ -14,7 +14,7 @@ class ListConfigResourcesRequest:
 
 
 @frozen(kw_only=True)
-class ConfigResource:
+class ListedConfigResource:
     """One resource."""
 
     resource_name: str
@@ -27,4 +27,4 @@ class ListConfigResourcesResponse:
 
     throttle_time_ms: int = 0
     error_code: ErrorCode = ErrorCode.NONE
-    config_resources: tuple[ConfigResource, ...] = ()
+    config_resources: tuple[ListedConfigResource, ...] = ()

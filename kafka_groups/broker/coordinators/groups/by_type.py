@@ -6,7 +6,7 @@ from attrs import frozen
 
 from kafka_groups.broker.coordinators.groups.classic.groups import ClassicGroups
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
-from kafka_groups.broker.coordinators.groups.group_type import GroupListing, GroupType
+from kafka_groups.broker.coordinators.groups.group_type import CoordinatedGroup, GroupType
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.broker.coordinators.groups.records import GroupRecord
 from kafka_groups.broker.coordinators.groups.share.groups import ShareGroups
@@ -81,16 +81,16 @@ class GroupsByType:
         if self.type_of(group_id) not in _WITH_EPOCHS:
             self.classic.ensure(group_id)
 
-    def listed(self) -> Iterator[GroupListing]:
+    def listed(self) -> Iterator[CoordinatedGroup]:
         """Return what ListGroups shows of the groups."""
         for group in self.share.groups.values():
-            yield GroupListing(group.group_id, GroupType.SHARE, GroupType.SHARE, group.state)
+            yield CoordinatedGroup(group.group_id, GroupType.SHARE, GroupType.SHARE, group.state)
         for consumers in self.consumer.groups.values():
-            yield GroupListing(consumers.group_id, GroupType.CONSUMER, GroupType.CONSUMER, consumers.state)
+            yield CoordinatedGroup(consumers.group_id, GroupType.CONSUMER, GroupType.CONSUMER, consumers.state)
         for streams in self.streams.groups.values():
-            yield GroupListing(streams.group_id, GroupType.STREAMS, GroupType.STREAMS, streams.state)
+            yield CoordinatedGroup(streams.group_id, GroupType.STREAMS, GroupType.STREAMS, streams.state)
         for classic in self.classic.groups.values():
-            yield GroupListing(classic.group_id, GroupType.CLASSIC, classic.protocol_type or "", classic.state)
+            yield CoordinatedGroup(classic.group_id, GroupType.CLASSIC, classic.protocol_type or "", classic.state)
 
     # ------------------------------------------------------------------------------------------ offsets
 

@@ -4,7 +4,7 @@ import enum
 
 from attrs import frozen
 
-__all__ = ["GroupListing", "GroupType"]
+__all__ = ["CoordinatedGroup", "GroupType"]
 
 
 class GroupType(enum.StrEnum):
@@ -17,7 +17,7 @@ class GroupType(enum.StrEnum):
 
 
 @frozen
-class GroupListing:
+class CoordinatedGroup:
     """An entry of ListGroups."""
 
     group_id: str

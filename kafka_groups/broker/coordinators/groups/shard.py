@@ -16,7 +16,7 @@ from kafka_groups.broker.coordinators.groups.consumer.classic_members import Cla
 from kafka_groups.broker.coordinators.groups.consumer.groups import ConsumerGroups
 from kafka_groups.broker.coordinators.groups.consumer.records import ConsumerGroupRecord
 from kafka_groups.broker.coordinators.groups.consumer.settings import ConsumerSources
-from kafka_groups.broker.coordinators.groups.group_type import GroupListing, GroupType
+from kafka_groups.broker.coordinators.groups.group_type import CoordinatedGroup, GroupType
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.migration import GroupMigration
 from kafka_groups.broker.coordinators.groups.offsets.retention import Expired, RetentionPolicy
@@ -115,7 +115,7 @@ class GroupShard:
         """Return the type of a group, or None if it does not exist."""
         return self._by_type.type_of(group_id)
 
-    def listed(self) -> Iterator[GroupListing]:
+    def listed(self) -> Iterator[CoordinatedGroup]:
         """Return what ListGroups shows of the groups."""
         return self._by_type.listed()
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from kafka_groups.assignment.application.assignor_run import Computed
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
-from kafka_groups.broker.coordinators.groups.group_type import GroupListing
+from kafka_groups.broker.coordinators.groups.group_type import CoordinatedGroup
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import FetchedOffset
@@ -372,7 +372,7 @@ class GroupCoordinator:
         """
         await self._run(group_id, lambda shard: shard.offsets.delete(group_id, partitions), self.counters.deleted)
 
-    def listed(self) -> list[GroupListing]:
+    def listed(self) -> list[CoordinatedGroup]:
         """Return what ListGroups shows of the groups of this broker.
 
         Raises:
