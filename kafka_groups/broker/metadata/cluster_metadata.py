@@ -1,11 +1,13 @@
 """The metadata of a cluster: its current image, and the changes that may be made to it."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from uuid import UUID
 
+from kafka_groups.acls import AclBinding
+from kafka_groups.broker.authorization.bindings import AccessControlLists
 from kafka_groups.broker.configs.dynamic import DynamicConfigs
 from kafka_groups.broker.metadata import changes
 from kafka_groups.broker.metadata.authority import Authority, MetadataListener
@@ -20,7 +22,7 @@ __all__ = ["ClusterMetadata"]
 
 
 class ClusterMetadata:
-    """Brokers, topics, configs and features of one cluster, which all its brokers share.
+    """Brokers, topics, configs, features and ACLs of one cluster, which all its brokers share.
 
     Properties and lookups answer from the current `image`. Every change goes through an `Authority`, which makes the
     next image and tells the listeners. Whether the value of a config is valid is for others to check.
@@ -77,6 +79,11 @@ class ClusterMetadata:
     def configs(self) -> DynamicConfigs:
         """Dynamic configs of topics, brokers and groups."""
         return self.image.configs
+
+    @property
+    def acls(self) -> AccessControlLists:
+        """The access control lists."""
+        return self.image.acls
 
     @property
     def brokers(self) -> Mapping[int, BrokerEndpoint]:
@@ -189,6 +196,10 @@ class ClusterMetadata:
     def alter_configs(self, resource_type: int, name: str, values: Mapping[str, str | None]) -> None:
         """Set dynamic configs of a resource. None resets a config to its default."""
         self._authority.change(partial(changes.alter_configs, resource=(resource_type, name), changes=values))
+
+    def change_acls(self, created: Iterable[AclBinding] = (), deleted: Iterable[AclBinding] = ()) -> None:
+        """Add ACLs, and remove others. Whether they are valid is for others to check."""
+        self._authority.change(lambda edit: edit.change_acls(created, deleted))
 
     def finalize_features(self, levels: Mapping[str, int]) -> None:
         """Set the levels of features. Whether they are possible is for others to check."""

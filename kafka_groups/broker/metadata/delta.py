@@ -56,6 +56,7 @@ class MetadataDelta:
         brokers: Brokers that joined, left or moved.
         configs: Resources whose dynamic configs changed.
         features: Features that have another level.
+        has_other_acls: Whether access control lists changed.
     """
 
     version: int
@@ -66,6 +67,7 @@ class MetadataDelta:
     brokers: tuple[BrokerChanged, ...] = ()
     configs: tuple[ResourceKey, ...] = ()
     features: tuple[str, ...] = ()
+    has_other_acls: bool = False
 
     def lost_partitions(self) -> Iterator[TopicIdPartition]:
         """Yield the partitions that their leaders must forget: those of deleted topics, then those that moved."""

@@ -1,9 +1,11 @@
 """A change of the metadata in the making: it collects what changes, and makes the next image and the delta."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from uuid import UUID
 
+from kafka_groups.acls import AclBinding
+from kafka_groups.broker.authorization.bindings import AccessControlLists
 from kafka_groups.broker.configs.dynamic import ResourceKey
 from kafka_groups.broker.metadata.delta import BrokerChanged, GrownTopic, LeaderMoved, MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
@@ -27,7 +29,7 @@ class MetadataEdit:
         placed: As in the image; an edit may count it up.
     """
 
-    __slots__ = ("_brokers", "_configs", "_created", "_deleted", "_features", "_replaced", "image", "placed")
+    __slots__ = ("_acls", "_brokers", "_configs", "_created", "_deleted", "_features", "_replaced", "image", "placed")
 
     def __init__(self, image: MetadataImage) -> None:
         self.image = image
@@ -38,6 +40,7 @@ class MetadataEdit:
         self._brokers: list[BrokerChanged] = []
         self._configs: dict[ResourceKey, Mapping[str, str]] = {}
         self._features: dict[str, int] = {}
+        self._acls: AccessControlLists | None = None
 
     def create(self, topic: TopicMetadata) -> TopicMetadata:
         """Add a topic with a new id and a new name."""
@@ -69,10 +72,16 @@ class MetadataEdit:
         known = self.image.features
         self._features = {name: level for name, level in levels.items() if level != known.get(name, 0)}
 
+    def change_acls(self, created: Iterable[AclBinding], deleted: Iterable[AclBinding]) -> None:
+        """Add ACLs, and remove others. One that exists is not added again."""
+        acls = self.image.acls
+        new, gone = [each for each in created if each not in acls], [each for each in deleted if each in acls]
+        self._acls = acls.with_changes(new, gone) if new or gone else None
+
     def finish(self) -> tuple[MetadataImage, MetadataDelta] | None:
         """Return the next image and what is different in it, or None if nothing is."""
         changes = (self._created, self._replaced, self._deleted, self._brokers, self._configs, self._features)
-        if not any(changes):
+        if not any(changes) and self._acls is None:
             return None
         return self._next_image(), self._delta()
 
@@ -91,6 +100,7 @@ class MetadataEdit:
             self._ids_by_name() if listed else image.ids_by_name,
             self._names_by_collision_key() if listed else image.names_by_collision_key,
             image.configs.with_values(self._configs) if self._configs else image.configs,
+            image.acls if self._acls is None else self._acls,
             self.placed,
         )
 
@@ -126,6 +136,7 @@ class MetadataEdit:
             tuple(self._brokers),
             tuple(self._configs),
             tuple(self._features),
+            self._acls is not None,
         )
 
 

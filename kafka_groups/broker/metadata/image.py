@@ -6,6 +6,7 @@ from uuid import UUID
 
 from attrs import field, frozen
 
+from kafka_groups.broker.authorization.bindings import AccessControlLists
 from kafka_groups.broker.configs.dynamic import DynamicConfigs
 from kafka_groups.broker.metadata.topic_names import collision_key
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, PartitionMetadata, TopicMetadata
@@ -16,7 +17,7 @@ __all__ = ["MetadataImage"]
 
 @frozen(eq=False)
 class MetadataImage:
-    """Brokers, topics, configs and features of one cluster. An `Authority` makes each image from the one before.
+    """Brokers, topics, configs, features and ACLs of one cluster. An `Authority` makes each image from the one before.
 
     Attributes:
         version: Number of the image. The first one is 0.
@@ -28,6 +29,7 @@ class MetadataImage:
         ids_by_name: The ids of the topics.
         names_by_collision_key: The names of topics that other names may collide with (see `collision_key`).
         configs: Dynamic configs of topics, brokers and groups.
+        acls: The access control lists.
         placed: The number of partitions that the cluster has placed on brokers, for the rotation of leaders.
     """
 
@@ -40,6 +42,7 @@ class MetadataImage:
     ids_by_name: PersistentMap[str, UUID] = field(factory=PersistentMap)
     names_by_collision_key: PersistentMap[str, str] = field(factory=PersistentMap)
     configs: DynamicConfigs = field(factory=DynamicConfigs)
+    acls: AccessControlLists = field(factory=AccessControlLists)
     placed: int = 0
 
     def __repr__(self) -> str:

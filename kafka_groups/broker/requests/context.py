@@ -1,7 +1,12 @@
 """The context of a request, which a handler receives in addition to the request."""
 
+from collections.abc import Iterable
+
 from attrs import field, frozen
 
+from kafka_groups.acls import AclOperation, AclResourceType
+from kafka_groups.broker.authorization.bindings import CLUSTER_NAME
+from kafka_groups.broker.authorization.refusals import refusal_of
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.scheduling.cooperative_yield import CooperativeYield
 from kafka_groups.broker.security import ANONYMOUS, Authentication
@@ -73,3 +78,45 @@ class RequestContext:
     def wall_ms(self) -> int:
         """The current time of the broker's wall clock."""
         return self.services.cluster.clock.wall_ms()
+
+    # ------------------------------------------------------------------------------------------------- rights
+
+    def may(self, operation: AclOperation, resource_type: AclResourceType, name: str = CLUSTER_NAME) -> bool:
+        """Return whether the client may perform an operation on a resource.
+
+        Args:
+            operation: The operation.
+            resource_type: Type of the resource.
+            name: Name of the resource. The cluster has only one.
+        """
+        authorizer = self.services.cluster.authorizer
+        # Brokers are super users: they never ask each other for rights.
+        if authorizer is None or self.connection.is_peer:
+            return True
+        return authorizer.is_allowed(self.principal, self._address, operation, resource_type, name)
+
+    def may_on_any(self, operation: AclOperation, resource_type: AclResourceType) -> bool:
+        """Return whether the client may perform an operation on some resource of a type (KIP-679)."""
+        authorizer = self.services.cluster.authorizer
+        if authorizer is None or self.connection.is_peer:
+            return True
+        return authorizer.is_allowed_on_any(self.principal, self._address, operation, resource_type)
+
+    def require(self, operation: AclOperation, resource_type: AclResourceType, name: str = CLUSTER_NAME) -> None:
+        """Raise an error if the client may not perform an operation on a resource; see `may`.
+
+        Raises:
+            BrokerError: TOPIC_, GROUP_, TRANSACTIONAL_ID_ or CLUSTER_AUTHORIZATION_FAILED, by the type.
+        """
+        if not self.may(operation, resource_type, name):
+            raise refusal_of(resource_type)
+
+    def visible(self, operation: AclOperation, resource_type: AclResourceType, names: Iterable[str]) -> list[str]:
+        """Return the names of the resources on which the client may perform an operation, for filtered lists."""
+        if self.services.cluster.authorizer is None:
+            return list(names)
+        return [name for name in names if self.may(operation, resource_type, name)]
+
+    @property
+    def _address(self) -> str:
+        return self.connection.host.removeprefix("/")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from attrs import field, frozen
 
+from kafka_groups.broker.authorization.authorizer import Authorizer
 from kafka_groups.broker.configs.effective import BrokerConfigs, append_rules
 from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.faults import Faults
@@ -41,6 +42,7 @@ class ClusterParts:
         security: The authentication of clients.
         peer_security: The authentication of brokers to each other.
         scram: The SCRAM credentials.
+        authorizer: Decides what clients may do. Without it, every client may do everything.
         logs: The logs of all partitions.
         history: The deliveries to share groups that ended, for tests.
         directory: The coordinators of all brokers that run, for tests.
@@ -61,6 +63,7 @@ class ClusterParts:
     security: BrokerSecurity = field(factory=BrokerSecurity)
     peer_security: BrokerSecurity = field(factory=BrokerSecurity)
     scram: ScramCredentials = field(factory=ScramCredentials)
+    authorizer: Authorizer | None = None
     logs: LogStore = field(factory=LogStore)
     history: DeliveryHistory = field(factory=DeliveryHistory)
     directory: CoordinatorDirectory = field(factory=CoordinatorDirectory)

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from kafka_groups.acls import AclOperation
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.delta import BrokerChanged, GrownTopic, LeaderMoved, MetadataDelta
 from kafka_groups.broker.metadata.topics import NO_LEADER, BrokerEndpoint
@@ -16,6 +17,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.messages.config_resources import GROUP_RESOURCE, TOPIC_RESOURCE
 from kafka_groups.types import TopicPartition
+from tests.support.broker.acls import allow, deny
 
 
 def cluster_of(brokers: int) -> ClusterMetadata:
@@ -226,3 +228,21 @@ def test_same_seed_makes_the_same_ids() -> None:
     assert first.cluster_id == second.cluster_id
     assert len(first.cluster_id) == 22
     assert first.create_topic("t").topic_id == second.create_topic("t").topic_id
+
+
+def test_acls_change_with_the_image() -> None:
+    metadata = cluster_of(1)
+    before, deltas = metadata.image, deltas_of(metadata)
+    metadata.change_acls([allow(AclOperation.READ), allow(AclOperation.READ)])
+    metadata.change_acls([deny(AclOperation.READ)], [allow(AclOperation.READ)])
+    assert list(metadata.acls) == [deny(AclOperation.READ)]
+    assert list(before.acls) == []
+    assert deltas == [MetadataDelta(version, has_other_acls=True) for version in (2, 3)]
+
+
+def test_acls_that_are_there_or_gone_change_nothing() -> None:
+    metadata = cluster_of(1)
+    metadata.change_acls([allow(AclOperation.READ)])
+    deltas = deltas_of(metadata)
+    metadata.change_acls([allow(AclOperation.READ)], [deny(AclOperation.READ)])
+    assert deltas == []

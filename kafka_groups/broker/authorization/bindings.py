@@ -1,0 +1,96 @@
+"""The access control lists of a cluster, by resource, and the filters that find some of them. No I/O."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Final
+
+from attrs import field, frozen
+
+from kafka_groups.acls import AclBinding, AclFilter, AclPatternType, AclResourceType
+from kafka_groups.broker.persistent_map import PersistentMap
+
+__all__ = ["ANY_USER", "CLUSTER_NAME", "WILDCARD", "AccessControlLists", "matches"]
+
+CLUSTER_NAME: Final = "kafka-cluster"
+"""The name of the only resource of type CLUSTER."""
+WILDCARD: Final = "*"
+"""As the name of a literal binding, every resource of its type; as a host, every host."""
+ANY_USER: Final = "User:*"
+"""The principal of bindings that apply to everybody."""
+
+AclResource = tuple[AclResourceType, AclPatternType, str]
+"""Type, kind of pattern, and name."""
+
+
+@frozen(eq=False)
+class AccessControlLists:
+    """All bindings of a cluster at one moment. A change makes new lists and costs as little as its bindings."""
+
+    _by_resource: PersistentMap[AclResource, tuple[AclBinding, ...]] = field(factory=PersistentMap)
+
+    def __iter__(self) -> Iterator[AclBinding]:
+        return chain.from_iterable(self._by_resource.values())
+
+    def __contains__(self, binding: AclBinding) -> bool:
+        return binding in self._by_resource.get(_resource_of(binding), ())
+
+    def literal(self, resource_type: AclResourceType, name: str) -> tuple[AclBinding, ...]:
+        """Return the literal bindings with exactly this name."""
+        return self._by_resource.get((resource_type, AclPatternType.LITERAL, name), ())
+
+    def applying_to(self, resource_type: AclResourceType, name: str) -> Iterator[AclBinding]:
+        """Yield the bindings that apply to a resource: by its name, by `*`, or by a prefix of its name."""
+        yield from self.literal(resource_type, name)
+        if name != WILDCARD:
+            yield from self.literal(resource_type, WILDCARD)
+        for end in range(1, len(name) + 1):
+            yield from self._by_resource.get((resource_type, AclPatternType.PREFIXED, name[:end]), ())
+
+    def with_changes(self, created: Iterable[AclBinding], deleted: Iterable[AclBinding] = ()) -> "AccessControlLists":
+        """Return lists with these bindings added and removed. One that exists is not added again."""
+        changed: dict[AclResource, dict[AclBinding, None]] = {}
+        for binding in deleted:
+            self._draft(changed, binding).pop(binding, None)
+        for binding in created:
+            self._draft(changed, binding)[binding] = None
+        put = {resource: tuple(bindings) for resource, bindings in changed.items() if bindings}
+        return AccessControlLists(self._by_resource.with_entries(put, [each for each in changed if each not in put]))
+
+    def _draft(self, changed: dict[AclResource, dict[AclBinding, None]], binding: AclBinding) -> dict[AclBinding, None]:
+        resource = _resource_of(binding)
+        if resource not in changed:
+            changed[resource] = dict.fromkeys(self._by_resource.get(resource, ()))
+        return changed[resource]
+
+
+def _resource_of(binding: AclBinding) -> AclResource:
+    return binding.resource_type, binding.pattern_type, binding.name
+
+
+def matches(wanted: AclFilter, binding: AclBinding) -> bool:
+    """Return whether a binding meets a filter.
+
+    Principal, host and operation are compared as they are: `User:ann` does not find `User:*`, nor DESCRIBE a READ.
+    """
+    return (
+        wanted.resource_type in (None, binding.resource_type)
+        and wanted.principal in (None, binding.principal)
+        and wanted.host in (None, binding.host)
+        and wanted.operation in (None, binding.operation)
+        and wanted.permission in (None, binding.permission)
+        and _matches_name(wanted, binding)
+    )
+
+
+def _matches_name(wanted: AclFilter, binding: AclBinding) -> bool:
+    if wanted.pattern_type not in (None, AclPatternType.MATCH, binding.pattern_type):
+        return False
+    if wanted.name is None or wanted.name == binding.name:
+        return True
+    return wanted.pattern_type is AclPatternType.MATCH and _covers(binding, wanted.name)
+
+
+def _covers(binding: AclBinding, name: str) -> bool:
+    if binding.pattern_type is AclPatternType.PREFIXED:
+        return name.startswith(binding.name)
+    return binding.name == WILDCARD
