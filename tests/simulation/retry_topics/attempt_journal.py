@@ -36,6 +36,7 @@ class AttemptJournal:
         now_ms: Returns the time.
         violations: Receives what must not happen.
         jobs: All records, by number.
+        began_ms: When the last attempt of a record began.
         raised_ms: When each attempt of a record has failed, by record and attempt.
         ended: How often each record has come to its end.
         may_repeat: How many records may have come to their end twice, as kills and other faults explain.
@@ -45,6 +46,7 @@ class AttemptJournal:
     now_ms: Callable[[], int]
     violations: list[str]
     jobs: list[RetriedJob] = field(factory=list)
+    began_ms: dict[int, int] = field(factory=dict)
     raised_ms: dict[tuple[int, int], list[int]] = field(factory=lambda: defaultdict(list))
     ended: Counter[int] = field(factory=Counter)
     may_repeat: int = 0
@@ -52,6 +54,7 @@ class AttemptJournal:
 
     def began(self, job: RetriedJob, attempt: int) -> None:
         """Note the begin of an attempt."""
+        self.began_ms[job.number] = self.now_ms()
         if attempt > len(job.waits) + 1:
             self.violations.append(f"record {job.number} has attempt {attempt}, and {len(job.waits)} failures")
         elif attempt > 1:

@@ -41,6 +41,8 @@ _RESTART_S = (1, 2, 5)
 _TAKES_S = (0, 0.01, 0.5, 3)
 _BURSTS = (1, 1, 3, 20)
 _SETTLING_S = 900
+_LAST_DELIVERIES_MS = 2 * 60_000
+"""The last two deliveries of a record end so long after its last attempt at the latest: each lasts for a lock."""
 
 
 @define(eq=False)
@@ -138,13 +140,19 @@ async def _run(plan: RetryPlan, world: SimulatedWorld) -> None:
 def _judge(run: RetryRun) -> None:
     if not run.plan.breaks_brokers:  # a session that ends costs what a kill costs, and nobody counts it
         run.journal.judge_repeats()
-    if unfinished := run.unfinished:
+    if unfinished := [number for number in run.unfinished if not _may_be_uncopied(run, number)]:
         run.world.violations.append(f"the records {unfinished[:10]} are lost")
     letters = run.letters
     run.world.struck["dead letters"] += len(letters)
     missing = [job.number for job in run.journal.jobs if job.is_rejected and job.number not in letters]
     if missing:
         run.world.violations.append(f"the rejected records {missing[:10]} have no dead letter")
+
+
+def _may_be_uncopied(run: RetryRun, number: int) -> bool:
+    """Return whether each process in which a record had a last delivery may have been killed before it was copied."""
+    last_ms = run.journal.began_ms.get(number, 0)
+    return run.plan.kill_s is not None and run.outages.was_down(LETTERS, last_ms, last_ms + _LAST_DELIVERIES_MS)
 
 
 # ------------------------------------------------------------------------------------------- the processes
@@ -237,7 +245,7 @@ async def _break_topics(run: RetryRun) -> None:
         if run.world.is_faulty:
             run.world.struck["topic outage"] += 1
             for topic in run.rng.sample([LETTERS, *topics], run.rng.choice((1, 2))):
-                run.outages.until_ms[topic] = run.world.clock.now_ms() + round(1000 * down_s)
+                run.outages.strike(topic, round(1000 * down_s))
 
 
 async def _restart(run: RetryRun) -> None:

@@ -19,10 +19,12 @@ class TopicOutages:
     Attributes:
         world: Where the topics are.
         until_ms: The times.
+        log: Topic, begin and end of each outage.
     """
 
     world: SimulatedWorld
     until_ms: dict[str, int] = field(factory=dict)
+    log: list[tuple[str, int, int]] = field(factory=list)
 
     def begin(self) -> None:
         """Have brokers refuse writes from now on, as the times say, and break connections at times."""
@@ -30,6 +32,16 @@ class TopicOutages:
         faults.on(ApiKey.PRODUCE, answer(too_few_replicas), when=self._is_down)
         faults.on(ApiKey.PRODUCE, DROP_CONNECTION, when=lambda _: self.world.strikes("write dropped", _DROPPED))
         faults.on(ApiKey.PRODUCE, LOSE_RESPONSE, when=lambda _: self.world.strikes("not confirmed", _UNCONFIRMED))
+
+    def strike(self, topic: str, down_ms: int) -> None:
+        """Let a topic take nothing for a while."""
+        now_ms = self.world.clock.now_ms()
+        self.until_ms[topic] = now_ms + down_ms
+        self.log.append((topic, now_ms, now_ms + down_ms))
+
+    def was_down(self, topic: str, begin_ms: int, end_ms: int) -> bool:
+        """Return whether a topic took nothing at some time between these."""
+        return any(name == topic and begin <= end_ms and begin_ms <= end for name, begin, end in self.log)
 
     def _is_down(self, request: object) -> bool:
         now_ms, names = self.world.clock.now_ms(), self._names()

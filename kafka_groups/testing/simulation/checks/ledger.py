@@ -15,7 +15,7 @@ from kafka_groups.errors.texts import counted
 from kafka_groups.net.memory import Link
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_acknowledge import ShareAcknowledgeResponse
-from kafka_groups.protocol.messages.share_fetch import FINAL_EPOCH, ShareFetchRequest, ShareFetchResponse
+from kafka_groups.protocol.messages.share_fetch import FINAL_EPOCH, INITIAL_EPOCH, ShareFetchRequest, ShareFetchResponse
 from kafka_groups.protocol.messages.share_fetch import ShareFetchPartitionData as FetchedPartition
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -100,6 +100,7 @@ class GroupLedger:
         self._epochs = MemberEpochs(lambda: config().session_timeout_ms)
         self._unanswered: Counter[tuple[RecordId, str]] = Counter()
         self._members: set[str] = set()
+        self._sessions: dict[str, set[TopicIdPartition]] = {}
         self._moved_ms: dict[TopicIdPartition, int] = {}
         self._begin_anew: set[int] = set()
         self._closing: set[tuple[str, int]] = set()
@@ -129,6 +130,7 @@ class GroupLedger:
         self._members.add(request.member_id)
         if isinstance(request, ShareFetchRequest):
             self._check_size(sent)
+            self._update_session(request)
         if request.share_session_epoch == FINAL_EPOCH:
             self._closing.add((request.member_id, sent.link.connection))
         self._unanswered.update((place, request.member_id) for place, _ in _acknowledged(request))
@@ -195,6 +197,13 @@ class GroupLedger:
                 f"{request.member_id} asks for {counted(request.max_records, 'record')} after a redelivery"
             )
         self._begin_anew.discard(connection)
+
+    def _update_session(self, request: ShareFetchRequest) -> None:
+        session = self._sessions.setdefault(request.member_id or "", set())
+        if request.share_session_epoch == INITIAL_EPOCH:
+            session.clear()
+        session.update(_listed(request))
+        session.difference_update(_forgotten(request))
 
     def _acknowledgements(self, sent: SentRequest, response: ShareFetchResponse | ShareAcknowledgeResponse) -> None:
         refused = set(_refused_partitions(response))
@@ -308,10 +317,17 @@ class GroupLedger:
     def _least_count(self, place: RecordId) -> int:
         """Return the lowest delivery count that the next delivery of a record may have.
 
-        A count is stored with the next change of the record. If that is an acknowledgement that was under way when the
-        group's last session on the leader ended, neither may be stored: the leader forgets the group.
+        A count is stored with the next change of the record. There are two cases in which none may be stored when the
+        group's last session on the leader ends, and the leader forgets the group: an acknowledgement was under way, or
+        the holder had removed the partition from its session, whose end then releases nothing of it.
         """
-        return self.delivery_counts.get(place, 0) + (0 if self.is_unanswered(place) else 1)
+        may_be_lost = self.is_unanswered(place) or self._is_apart(place)
+        return self.delivery_counts.get(place, 0) + (0 if may_be_lost else 1)
+
+    def _is_apart(self, place: RecordId) -> bool:
+        """Return whether a record is held by a member whose session does not contain its partition any more."""
+        lock = self.locks.get(place)
+        return lock is not None and place[0] not in self._sessions.get(lock.member_id, ())
 
     def _is_held(self, place: RecordId, lock: RecordLock) -> bool:
         """Return whether nothing can have ended the lock: it has not expired, and its holder has not released it."""
@@ -351,6 +367,18 @@ def _acknowledged(request: Any) -> Iterator[tuple[RecordId, AcknowledgeType]]:
                 for position, offset in enumerate(range(batch.first_offset, batch.last_offset + 1)):
                     kinds = batch.acknowledge_types
                     yield (partition, offset), AcknowledgeType(kinds[position] if len(kinds) > 1 else kinds[0])
+
+
+def _listed(request: ShareFetchRequest) -> Iterator[TopicIdPartition]:
+    for topic in request.topics:
+        if topic.topic_id is not None:
+            yield from (TopicIdPartition(topic.topic_id, part.partition_index) for part in topic.partitions)
+
+
+def _forgotten(request: ShareFetchRequest) -> Iterator[TopicIdPartition]:
+    for topic in request.forgotten_topics_data:
+        if topic.topic_id is not None:
+            yield from (TopicIdPartition(topic.topic_id, index) for index in topic.partitions)
 
 
 def _refused_partitions(

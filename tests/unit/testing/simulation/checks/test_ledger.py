@@ -10,6 +10,7 @@ from kafka_groups.net.memory import Link
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import (
+    INITIAL_EPOCH,
     AcquiredRecords,
     ShareFetchableTopicResponse,
     ShareFetchPartition,
@@ -17,6 +18,7 @@ from kafka_groups.protocol.messages.share_fetch import (
     ShareFetchRequest,
     ShareFetchResponse,
     ShareFetchTopic,
+    ShareForgottenTopic,
 )
 from kafka_groups.testing.clock import VirtualClock
 from kafka_groups.testing.simulation.checks.ledger import GroupLedger, SentRequest
@@ -60,16 +62,10 @@ class Wire:
         """A member sends a fetch, and nobody answers yet."""
         batches = tuple(AcknowledgementBatch(first_offset=3, last_offset=3, acknowledge_types=(k,)) for k in kinds)
         part = ShareFetchPartition(partition_index=0, acknowledgement_batches=batches)
-        request = ShareFetchRequest(
-            group_id="g",
-            member_id=member_id,
-            share_session_epoch=session_epoch,
-            max_wait_ms=0,
-            min_bytes=0,
-            max_records=5,
-            batch_size=5,
-            topics=(ShareFetchTopic(topic_id=TOPIC, partitions=(part,)),),
-        )
+        return self.send(member_id, fetch(member_id, (part,), session_epoch=session_epoch))
+
+    def send(self, member_id: str, request: ShareFetchRequest) -> SentRequest:
+        """A member sends a request over its connection."""
         link = Link(self.connections[member_id], "broker:1", to_server=True)
         sent = SentRequest(link, request, self._clock.now_ms())
         self.ledger.asked(sent)
@@ -79,6 +75,26 @@ class Wire:
         """A broker answers a request."""
         topic = ShareFetchableTopicResponse(topic_id=TOPIC, partitions=(part,))
         self.ledger.answered(sent, ShareFetchResponse(acquisition_lock_timeout_ms=LOCK_MS, responses=(topic,)))
+
+
+def fetch(
+    member_id: str,
+    parts: tuple[ShareFetchPartition, ...],
+    *,
+    session_epoch: int = 1,
+    forgotten: tuple[ShareForgottenTopic, ...] = (),
+) -> ShareFetchRequest:
+    return ShareFetchRequest(
+        group_id="g",
+        member_id=member_id,
+        share_session_epoch=session_epoch,
+        max_wait_ms=0,
+        min_bytes=0,
+        max_records=5,
+        batch_size=5,
+        topics=(ShareFetchTopic(topic_id=TOPIC, partitions=parts),) if parts else (),
+        forgotten_topics_data=forgotten,
+    )
 
 
 @pytest.fixture
@@ -144,6 +160,23 @@ def test_a_count_is_forgotten_with_an_acknowledgement_that_nobody_answered(wire:
     wire.wait(LOCK_MS + 1)
     wire.acquire("anna", 1)
     assert "delivery count 1 after 2" in wire.ledger.violations[0]
+
+
+@pytest.mark.parametrize(
+    ("session_epoch", "forgotten"), [(1, (ShareForgottenTopic(topic_id=TOPIC, partitions=(0,)),)), (INITIAL_EPOCH, ())]
+)
+def test_a_count_is_forgotten_with_the_group_if_its_holder_has_let_go_of_the_partition(
+    wire: Wire, session_epoch: int, forgotten: tuple[ShareForgottenTopic, ...]
+) -> None:
+    wire.acquire("anna")
+    request = fetch("anna", (), session_epoch=session_epoch, forgotten=forgotten)
+    wire.send("anna", request)
+    wire.open.remove(1)
+    wire.acquire("bert")
+    assert wire.ledger.violations == []
+    wire.open.remove(2)
+    wire.acquire("bert")
+    assert "delivery count 1 after 1" in wire.ledger.violations.pop()
 
 
 def test_a_record_is_done_at_its_limit_and_may_be_just_before(wire: Wire) -> None:
