@@ -22,6 +22,7 @@ from kafka_groups.errors import BrokerError, InvalidRecordStateError, InvalidReq
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_fetch import AcquireMode
 from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 from tests.support.broker.share_state import persister
 from tests.unit.broker.share_partitions.scenes import KEY, Batch
 
@@ -119,10 +120,14 @@ class SharePartitionMachine(RuleBasedStateMachine):
     def commit(self, batches: tuple[StateBatch, ...]) -> None:
         if batches:
             update = self.partition.update((), batches)
-            self.store.write(KEY.group_id, KEY.partition.topic_id, KEY.partition.partition, update)
             self.partition.apply(batches)
-            passed = self.partition.start_offset - update.start_offset
-            assert update.delivery_complete_count == self.partition.in_flight.terminal_count + passed
+            self.written(update)
+
+    def written(self, update: WriteShareStatePartition) -> None:
+        self.store.write(KEY.group_id, KEY.partition.topic_id, KEY.partition.partition, update)
+        self.partition.advance_start()
+        passed = self.partition.start_offset - update.start_offset
+        assert update.delivery_complete_count == self.partition.in_flight.terminal_count + passed
 
     def expire(self) -> None:
         self.commit(self.partition.expire(self.config, self.now_ms))
@@ -183,7 +188,10 @@ class SharePartitionMachine(RuleBasedStateMachine):
             assert len(offsets) == 1, "a last attempt comes alone"
 
     def discard(self, first: int, last: int) -> None:
-        self.commit(self.partition.discard([OffsetRange(first, last)]))
+        # Nothing writes this by itself. Written at once, it survives a change of leader, as in the model.
+        archived = self.partition.discard([OffsetRange(first, last)], self.config)
+        if archived:
+            self.written(self.partition.update(archived))
         for offset in range(max(first, self.model.start), last + 1):
             if self.model.at(offset).state is RecordState.AVAILABLE:
                 self.model.at(offset).put(RecordState.ARCHIVED)

@@ -228,7 +228,7 @@ class ShareCollector:
         acquire = AcquireFor(member.member_id, wanted, self._group_config(member.group_id))
         log = self._led.log_of(share_partition.key.partition)
         try:
-            acquired = acquire_from_log(share_partition, log, most, self._led.apply, acquire, now_ms)
+            acquired = acquire_from_log(share_partition, log, most, acquire, now_ms)
         except BrokerError as error:
             return FetchedPartition(error=kept(error))
         self._led.reschedule(share_partition)

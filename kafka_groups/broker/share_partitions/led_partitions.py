@@ -278,17 +278,13 @@ class LedSharePartitions:
         Raises:
             BrokerError: It was refused at once, and the share-partition was dropped. The errors are those of `write`.
         """
-        start_offset, change = share_partition.start_offset, StateChange(share_partition, batches, is_applied=True)
+        change = StateChange(share_partition, batches, is_applied=True)
         self.write(change)
         # An expiry that could not be written stays in effect here, and Kafka only logs the failure, too. A change of
         # leader then loses the count of that delivery: KIP-932, "Managing durable share-partition state", keeps counts
         # only approximately. If this leader was fenced, the records are another leader's: the caller gets the error.
         if change.error is not None and not self.has(share_partition):
             raise change.error
-        # Only a start offset that moved makes room for waiting fetches. Kafka notifies them of its own changes in
-        # SharePartition.maybeCompleteDelayedShareFetchRequest.
-        if share_partition.start_offset > start_offset:
-            self._changed[share_partition.key] = None
 
     def reschedule(self, share_partition: SharePartition) -> None:
         """Store a share-partition's next deadline. Call this after each operation on it."""
@@ -394,6 +390,8 @@ class LedSharePartitions:
             self.drop(key)
         elif is_loaded:
             self.reschedule(writer.share_partition)
+            # Only a start offset that moved makes room for waiting fetches. Kafka notifies them of its own changes in
+            # SharePartition.maybeCompleteDelayedShareFetchRequest.
             if moved_start:
                 self._changed[key] = None
         elif not writer.is_busy and self._writers.get(key) is writer:

@@ -64,6 +64,7 @@ class SharePartition:
         # What is persisted is terminal or available (KIP-932, "Managing durable share-partition state"): records that
         # were acquired from the last leader are available here, with the delivery count of their last failed delivery.
         self.apply(persisted.batches)
+        self.advance_start()
 
     def __repr__(self) -> str:
         return f"<SharePartition {self.key}: {self.in_flight}>"
@@ -172,9 +173,22 @@ class SharePartition:
         expired = self.in_flight.locked_until(now_ms)
         return self._given_back(expired, config) if expired else ()
 
-    def discard(self, ranges: Iterable[OffsetRange]) -> tuple[StateBatch, ...]:
-        """Archive available offsets without records to deliver (compaction, aborted transactions)."""
-        return merged([batch for gone in ranges for batch in self._discarded(gone)])
+    def discard(self, ranges: Iterable[OffsetRange], config: ShareGroupConfig) -> tuple[StateBatch, ...]:
+        """Archive available offsets without records to deliver (compaction, aborted transactions), without a write.
+
+        As in Kafka, the next write counts them and lets the start offset move past them. Another leader that loads the
+        state before that archives them again.
+
+        Returns:
+            What was archived.
+        """
+        archived = merged([batch for gone in ranges for batch in self._discarded(gone)])
+        self.apply(archived)
+        # A window that has nothing else would wait for ever: nothing in it can be acquired, so nothing is written.
+        # Kafka leaves it so (SharePartition.filterAbortedTransactionalAcquiredRecords).
+        if not self.can_acquire(config):
+            self.advance_start()
+        return archived
 
     def move_start(self, log_start_offset: int) -> bool:
         """Follow the start of the log, and return whether the start offset moved.
@@ -193,8 +207,8 @@ class SharePartition:
     def update(self, applied: Sequence[StateBatch], others: Sequence[StateBatch] = ()) -> WriteShareStatePartition:
         """Return changes as they are written: those that have taken effect, and others that have not.
 
-        The written start offset is the one before the others. Replaying the record moves it past terminal records.
-        Kafka does the same, so a described start offset may be one write behind.
+        The written start offset is the one before all of them. Kafka does the same, so a described start offset may be
+        one write behind.
         """
         # KIP-1226: the count includes the records that this write finishes, although they take effect only afterwards.
         completed = sum(
@@ -212,11 +226,16 @@ class SharePartition:
         )
 
     def apply(self, batches: Iterable[StateBatch]) -> None:
-        """Let a change take effect."""
+        """Let a change take effect. The start offset moves only with `advance_start`."""
         for batch in batches:
             for run in self._runs_of(batch.first_offset, batch.last_offset):
                 self.in_flight.set(run.first, run.last, _delivery(run, batch))
-        # KIP-932, "In-flight records": the start offset moves past acknowledged and archived records.
+
+    def advance_start(self) -> None:
+        """Move the start offset past acknowledged and archived records (KIP-932, "In-flight records").
+
+        Call this when a write has ended, as Kafka does (SharePartition.maybeUpdateCachedStateAndOffsets).
+        """
         self.in_flight.advance_start()
 
     def hold(self, batches: Iterable[StateBatch]) -> tuple[Run[InFlightState], ...]:

@@ -1,6 +1,6 @@
 """Reads the records that a share-partition can deliver, acquires them, and selects their bytes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from attrs import frozen
 
@@ -10,11 +10,8 @@ from kafka_groups.broker.share_partitions.logs import AbortedRecords, LogBatch, 
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
-from kafka_groups.protocol.messages.share_state import StateBatch
 
 __all__ = ["NOTHING", "AcquireFor", "Acquired", "MostBytes", "acquire_from_log", "available_bytes", "is_behind"]
-
-Discard = Callable[[SharePartition, tuple[StateBatch, ...]], None]
 
 
 @frozen
@@ -86,7 +83,7 @@ def available_bytes(share_partition: SharePartition, log: ShareLog, config: Shar
 
 
 def acquire_from_log(
-    share_partition: SharePartition, log: ShareLog, most: MostBytes, discard: Discard, acquire: AcquireFor, now_ms: int
+    share_partition: SharePartition, log: ShareLog, most: MostBytes, acquire: AcquireFor, now_ms: int
 ) -> Acquired:
     """Acquire records for a member and return their bytes.
 
@@ -94,7 +91,6 @@ def acquire_from_log(
         share_partition: The share-partition, after releasing expired locks.
         log: Its partition's log.
         most: The limits of the read.
-        discard: Applies and persists the archiving of offsets that the log no longer contains.
         acquire: The member, and the number of records.
         now_ms: Monotonic time.
     """
@@ -120,7 +116,7 @@ def acquire_from_log(
     if gone:
         # They become terminal before anything is acquired, so that they take no part in MaxRecords. Kafka acquires
         # aborted batches first and archives them right afterwards.
-        discard(share_partition, share_partition.discard(gone))
+        share_partition.discard(gone, acquire.config)
     ranges = share_partition.acquire(acquire.member_id, batches, acquire.wanted, acquire.config, now_ms)
     return Acquired(_bytes_of(read, ranges), ranges) if ranges else NOTHING
 

@@ -96,7 +96,8 @@ class StateWriter:
         """Take a change for the next write."""
         # An expired lock or an archived gap has no owner who could wait for an answer, so it takes effect at once.
         # Kafka treats lock timeouts in the same way (InFlightState.tryUpdateState), and acknowledgements as transitions
-        # that end with the write (InFlightState.startStateTransition).
+        # that end with the write (InFlightState.startStateTransition). The start offset waits for the write in both
+        # cases.
         if change.is_applied:
             self.share_partition.apply(change.batches)
         self._waiting.append(change)
@@ -128,4 +129,6 @@ class StateWriter:
             elif not change.is_applied:
                 self.share_partition.restore(change.held)
             change.end(error)
+        # After a refused write, too: what had taken effect before stays so.
+        self.share_partition.advance_start()
         return changes

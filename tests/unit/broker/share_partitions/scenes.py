@@ -62,6 +62,7 @@ class Scene:
         if batches:
             self.written.append(self.partition.update((), batches))
             self.partition.apply(batches)
+            self.partition.advance_start()
 
     def fetch(
         self, member: str = "ann", max_records: int = 500, batch_size: int = 500, *, strict: bool = False

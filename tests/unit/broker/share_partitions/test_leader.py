@@ -4,6 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 import pytest
+from attrs import evolve
 
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
@@ -416,9 +417,33 @@ def test_what_compaction_took_before_the_first_batch_is_archived() -> None:
     later = build_batch([NewRecord(b"v") for _ in range(5)], 20)
     cluster.logs.get(cluster.topic_id, 0).append_as_is(later)
     assert cluster.fetch() == {0: [(20, 24, 1)]}
+    # Kafka writes nothing for it. The next write counts what is gone, with the start offset before it.
     summary = cluster.state.summary("g", cluster.topic_id, 0)
     assert summary is not None
-    assert summary[2:] == (20, 0)
+    assert summary[2:] == (-1, -1)
+    assert cluster.ack(ANN, 0, acked(20, 23, ACCEPT)) is None
+    summary = cluster.state.summary("g", cluster.topic_id, 0)
+    assert summary is not None
+    assert summary[2:] == (0, 24)
+    assert cluster.ack(ANN, 0, acked(24, 24, ACCEPT)) is None
+    assert cluster.start_offset() == 24
+
+
+def test_records_archived_with_the_expiry_of_their_locks_move_the_start_with_the_next_write() -> None:
+    cluster = Cluster()
+    cluster.config = evolve(cluster.config, delivery_count_limit=2)
+    cluster.produce()
+    for _ in range(2):
+        cluster.fetch()
+        cluster.now_ms += cluster.config.record_lock_duration_ms
+        cluster.leader.expire(cluster.now_ms)
+    summary = cluster.state.summary("g", cluster.topic_id, 0)
+    assert summary is not None
+    assert summary[2:] == (0, 10)
+    cluster.produce()
+    assert cluster.fetch() == {0: [(10, 19, 1)]}
+    assert cluster.ack(ANN, 0, acked(10, 10, RELEASE)) is None
+    assert cluster.start_offset() == 10
 
 
 # ------------------------------------------------------------------------------------- locks and time

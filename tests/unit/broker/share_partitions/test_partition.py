@@ -264,8 +264,28 @@ def test_a_moved_start_also_passes_terminal_records_behind_it() -> None:
 def test_discarded_offsets_are_archived_unless_somebody_holds_them() -> None:
     scene = Scene(batches_of(10))
     scene.fetch(max_records=3, strict=True)
-    scene.commit(scene.partition.discard([OffsetRange(2, 4)]))
+    archived = scene.partition.discard([OffsetRange(2, 4)], scene.config)
+    assert [(each.first_offset, each.last_offset) for each in archived] == [(3, 4)]
     assert scene.states() == [(0, 2, ACQUIRED, 1), (3, 4, ARCHIVED, 0), (5, 9, AVAILABLE, 0)]
+
+
+def test_discarded_offsets_are_counted_by_the_next_write_which_moves_the_start() -> None:
+    scene = Scene(batches_of(10))
+    scene.partition.discard([OffsetRange(0, 4)], scene.config)
+    assert scene.partition.start_offset == 0
+    assert scene.fetch() == [(5, 9, 1)]
+    scene.ack(acked(5, 5, ACCEPT))
+    assert [(each.start_offset, each.delivery_complete_count) for each in scene.written] == [(0, 6)]
+    assert scene.partition.start_offset == 6
+
+
+def test_discarded_offsets_that_fill_the_window_move_the_start_at_once() -> None:
+    scene = Scene(batches_of(100, 10), config=ShareGroupConfig(partition_max_record_locks=100))
+    scene.partition.discard([OffsetRange(0, 98)], scene.config)
+    assert scene.partition.start_offset == 0
+    scene.partition.discard([OffsetRange(99, 99)], scene.config)
+    assert scene.partition.start_offset == 100
+    assert scene.fetch() == [(100, 109, 1)]
 
 
 # ---------------------------------------------------------------------------------- change of leader

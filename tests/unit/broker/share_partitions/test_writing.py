@@ -6,6 +6,7 @@ from attrs import define, field
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.broker.share_partitions.writing import StateChange, StateWriter
+from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import BrokerError, CoordinatorNotAvailableError, InvalidRecordStateError
 from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 from tests.support.broker.share_state import batch_of
@@ -196,3 +197,16 @@ def test_the_request_that_waits_is_woken_once_and_not_if_it_has_gone(bench: Benc
     bench.end()
     bench.end()
     assert (waits.woken, gone.woken) == (1, 0)
+
+
+def test_an_expiry_takes_effect_at_once_and_moves_the_start_with_the_end_of_its_write(bench: Bench) -> None:
+    bench.scene.config = ShareGroupConfig(delivery_count_limit=2)
+    for _ in range(2):
+        bench.scene.fetch()
+        bench.scene.now_ms += bench.scene.config.record_lock_duration_ms
+        bench.expire()
+        written = bench.sent[0]
+        assert bench.scene.partition.start_offset == 0
+        bench.end(REFUSED)  # also after a refused write
+    assert (written.start_offset, written.delivery_complete_count) == (0, 20)
+    assert bench.scene.partition.start_offset == 20
