@@ -5,7 +5,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 from attrs import define, field, frozen
@@ -14,11 +14,16 @@ from kafka_groups.cli.documents.document import document_text
 from kafka_groups.cli.output import say
 from kafka_groups.cli.problems import CommandProblem, problem_of
 from kafka_groups.cli.text_tables import table_lines, terminal_width
-from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors import ConfigurationError, KafkaGroupsError
+
+if TYPE_CHECKING:
+    from kafka_groups.client.calls.results import Results
 
 __all__ = ["AnswerForm", "AnswerTable", "CommandAnswer", "answer_options"]
 
 E = TypeVar("E")
+K = TypeVar("K")
+V = TypeVar("V")
 F = TypeVar("F", bound=Callable[..., Any])
 
 _FAILED = 1
@@ -75,11 +80,35 @@ class CommandAnswer(Generic[E]):
 
     @contextmanager
     def failing_for(self, resource: str) -> Iterator[None]:
-        """Add the error of a block as that of a resource."""
+        """Add the error of a block as that of a resource.
+
+        Raises:
+            ConfigurationError: The block raises it: what the user gave is wrong, and nothing was sent.
+        """
         try:
             yield
+        except ConfigurationError:
+            raise
         except KafkaGroupsError as error:
             self.fail(problem_of(resource, error))
+
+    def take(
+        self,
+        results: "Results[K, V]",
+        entry: Callable[[K, V], E] | None,
+        resource: Callable[[K], str] = str,
+    ) -> None:
+        """Add the results of a call: an item for each key that succeeded, and an error for each that failed.
+
+        Args:
+            results: The results.
+            entry: Returns the item of a key; None: it makes none.
+            resource: Returns what an error of a key is about.
+        """
+        if entry is not None:
+            self.items += [entry(key, value) for key, value in results.values.items()]
+        for key, error in results.errors.items():
+            self.fail(problem_of(resource(key), error))
 
     def tell(self, lines: Callable[[Sequence[E]], Iterable[str]], name: Callable[[E], str] | None = None) -> None:
         """Print the answer. End the command with status 1 if anything failed.

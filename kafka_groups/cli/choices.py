@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 __all__ = ["AnyCase", "choosing_states"]
 
@@ -15,6 +16,10 @@ class AnyCase(click.Choice):  # type: ignore[type-arg] # not generic in older re
         """Return the word, as it is in the list."""
         known = {str(choice).lower(): choice for choice in self.choices}
         return super().convert(known.get(str(value).lower(), value), param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the words that begin so, in upper or lower case."""
+        return [CompletionItem(str(each)) for each in self.choices if str(each).lower().startswith(incomplete.lower())]
 
 
 def choosing_states(*states: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

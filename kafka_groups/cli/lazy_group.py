@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 __all__ = ["LazyGroup"]
 
@@ -13,11 +14,12 @@ class LazyGroup(click.Group):
     """A group that imports its commands on demand, so that each starts quickly.
 
     Args:
-        modules: The module and the name of each command.
+        modules: The module, the name and the text of each command. The text is the first sentence of its help, so that
+            the help of the group imports no command.
         given: Arguments of a click group.
     """
 
-    def __init__(self, *, modules: Mapping[str, tuple[str, str]], **given: Any) -> None:
+    def __init__(self, *, modules: Mapping[str, tuple[str, str, str]], **given: Any) -> None:
         super().__init__(**given)
         self._modules = modules
 
@@ -29,6 +31,24 @@ class LazyGroup(click.Group):
         """Return the command of that name."""
         if cmd_name not in self._modules:
             return None
-        module, name = self._modules[cmd_name]
+        module, name, _ = self._modules[cmd_name]
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
+
+    def text_of(self, name: str) -> str:
+        """Return the text of a command, without importing it."""
+        return self._modules[name][2]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names and texts of the commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.text_of(name)) for name in self.list_commands(ctx)])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands and options that begin so."""
+        commands = [
+            CompletionItem(name, help=self.text_of(name))
+            for name in self.list_commands(ctx)
+            if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]

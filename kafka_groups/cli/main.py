@@ -7,15 +7,52 @@ from kafka_groups.cli.lazy_group import LazyGroup
 __all__ = ["main"]
 
 _COMMANDS = {
-    "broker": ("kafka_groups.cli.broker", "broker"),
-    "dead-letters": ("kafka_groups.cli.dead_letters.dead_letters_command", "dead_letters"),
-    "demo": ("kafka_groups.cli.demo.demo_command", "demo"),
-    "groups": ("kafka_groups.cli.admin.groups", "groups"),
-    "members": ("kafka_groups.cli.admin.members", "members"),
-    "offsets": ("kafka_groups.cli.admin.offsets", "offsets"),
-    "streams": ("kafka_groups.cli.streams_commands", "streams"),
-    "top": ("kafka_groups.cli.top.top_command", "top"),
-    "worker": ("kafka_groups.cli.worker_command", "run_worker"),
+    "broker": ("kafka_groups.cli.broker", "broker", "Run an embedded Kafka cluster on loopback until Ctrl-C."),
+    "completion": (
+        "kafka_groups.cli.completion",
+        "completion",
+        "Print the script that completes commands and options in a shell.",
+    ),
+    "dead-letters": (
+        "kafka_groups.cli.dead_letters.dead_letters_command",
+        "dead_letters",
+        "List, show, send again and delete dead letters: those of workers, and those of the brokers' own queues.",
+    ),
+    "demo": (
+        "kafka_groups.cli.demo.demo_command",
+        "demo",
+        "Send 336,776 real flights through a share group into PySpark.",
+    ),
+    "groups": (
+        "kafka_groups.cli.admin.groups.groups_command",
+        "groups",
+        "List, describe and delete share groups; show and change the configurations of groups.",
+    ),
+    "members": (
+        "kafka_groups.cli.admin.members.members_command",
+        "members",
+        "Administer members of groups of ordinary consumers.",
+    ),
+    "offsets": (
+        "kafka_groups.cli.admin.offsets.offsets_command",
+        "offsets",
+        "Show, reset and delete the offsets of a share group.",
+    ),
+    "streams": (
+        "kafka_groups.cli.streams_commands",
+        "streams",
+        "List, describe, plan, configure and delete streams groups; move offsets; run and try topologies; show stores.",
+    ),
+    "top": (
+        "kafka_groups.cli.top.top_command",
+        "top",
+        "Print what workers do now, again and again until Ctrl-C: a row for each handler.",
+    ),
+    "worker": (
+        "kafka_groups.cli.worker_command",
+        "run_worker",
+        "Run a worker until Ctrl-C or SIGTERM, which let it finish what it holds.",
+    ),
 }
 
 

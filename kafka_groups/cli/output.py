@@ -4,9 +4,11 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 __all__ = ["BOOTSTRAP_OPTIONS", "BOOTSTRAP_PREFIX", "console_for_people", "ending_with_pipe", "say", "table"]
 
@@ -17,8 +19,10 @@ BOOTSTRAP_PREFIX = "bootstrap.servers="
 """The broker command prints its address on a line that starts with this. Other programs read it."""
 
 
-def console_for_people() -> Console:
+def console_for_people() -> "Console":
     """Return a console on standard output. Without a terminal, it prints plain text of a fixed width."""
+    from rich.console import Console  # noqa: PLC0415 - help texts need none, and are to come at once
+
     console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
     return console if console.is_terminal else Console(file=sys.stdout, highlight=False, width=100)
 
@@ -45,8 +49,10 @@ def ending_with_pipe() -> Iterator[None]:
         sys.exit(0)
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> "Table":
     """Return a table whose first column is text and whose other columns are numbers."""
+    from rich.table import Table  # noqa: PLC0415 - as above
+
     made = Table(title=title, title_justify="left")
     for number, column in enumerate(columns):
         made.add_column(column, justify="right" if number else "left")

@@ -5,22 +5,28 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from attrs import frozen
 
-from kafka_groups.admin import KafkaAdmin, Results
+from kafka_groups.cli.answers import CommandAnswer
 from kafka_groups.cli.client_keys import SERVERS_VARIABLE, client_keys
 from kafka_groups.cli.output import BOOTSTRAP_OPTIONS, say
-from kafka_groups.config.clients.admin import AdminConfig, admin_config
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 
-__all__ = ["BrokerChoice", "connected", "connecting", "report", "report_states"]
+if TYPE_CHECKING:
+    from kafka_groups.admin import KafkaAdmin, Results
+    from kafka_groups.config.clients.admin import AdminConfig
+
+__all__ = ["CLUSTER", "BrokerChoice", "asking", "connected", "connecting", "report", "report_states"]
 
 K = TypeVar("K")
 V = TypeVar("V")
 F = TypeVar("F", bound=Callable[..., Any])
+
+CLUSTER = "cluster"
+"""The resource of errors that concern no group, topic or broker alone."""
 
 _DEFAULT_TIMEOUT_S = 30.0
 
@@ -44,12 +50,14 @@ class BrokerChoice:
         """The longest wait in milliseconds."""
         return round(self.timeout * 1_000)
 
-    def client_config(self) -> AdminConfig:
+    def client_config(self) -> "AdminConfig":
         """Return the checked configuration of a client.
 
         Raises:
             click.UsageError: A key is unknown or missing, or has a wrong value.
         """
+        from kafka_groups.config.clients.admin import admin_config  # noqa: PLC0415 - help texts need no client
+
         try:
             given = client_keys(self.config, self.bootstrap_servers)
             return admin_config({**given, "default.api.timeout.ms": str(self.timeout_ms)})
@@ -87,8 +95,10 @@ def connecting(command: F) -> F:
 
 
 @contextmanager
-def connected(connection: BrokerChoice) -> Iterator[KafkaAdmin]:
+def connected(connection: BrokerChoice) -> Iterator["KafkaAdmin"]:
     """Run a block with an admin client. An error that it raises ends the command with exit status 1."""
+    from kafka_groups.admin import KafkaAdmin  # noqa: PLC0415 - as above
+
     admin = KafkaAdmin(connection.client_config())
     try:
         with admin:
@@ -97,8 +107,30 @@ def connected(connection: BrokerChoice) -> Iterator[KafkaAdmin]:
         raise click.ClickException(str(error)) from error
 
 
+@contextmanager
+def asking(connection: BrokerChoice, answer: CommandAnswer[Any], resource: str = CLUSTER) -> Iterator["KafkaAdmin"]:
+    """Run a block with an admin client. An error that it raises becomes one of the answer.
+
+    Args:
+        connection: The options that name the brokers.
+        answer: The answer.
+        resource: What an error of the block is about.
+
+    Raises:
+        click.UsageError: The configuration, or an argument of a call, is invalid. Nothing was sent.
+    """
+    from kafka_groups.admin import KafkaAdmin  # noqa: PLC0415 - as above
+
+    config = connection.client_config()
+    try:
+        with answer.failing_for(resource), KafkaAdmin(config) as admin:
+            yield admin
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
+
+
 def report(
-    results: Results[K, V],
+    results: "Results[K, V]",
     done: Callable[[K, V], str],
     errors: Iterable[tuple[object, Exception]] = (),
     *,
@@ -132,5 +164,7 @@ def report_states(states: Mapping[str, str], broker_errors: Mapping[int, Excepti
     Raises:
         SystemExit: A broker did not answer.
     """
+    from kafka_groups.admin import Results  # noqa: PLC0415 - as above
+
     errors = [(f"broker {node}", error) for node, error in broker_errors.items()]
     report(Results(states), lambda name, state: f"{name} {state}", errors)

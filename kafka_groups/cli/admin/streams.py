@@ -15,9 +15,9 @@ from kafka_groups.admin import (
     StreamsSubtopologyDescription,
 )
 from kafka_groups.cli.admin.classic_group_lines import classic_group_lines
-from kafka_groups.cli.admin.configs import configs_command
 from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting, report, report_states
 from kafka_groups.cli.admin.description_documents import Description, descriptions_document
+from kafka_groups.cli.admin.groups.configs import configs_command
 from kafka_groups.cli.admin.topology_option import topology_option
 from kafka_groups.cli.choices import choosing_states
 from kafka_groups.cli.output import say

@@ -44,7 +44,7 @@ _FEWEST_FLIGHTS_WITH_SPARK = 10_000
 @click.option("--flights", "limit", type=click.IntRange(1), help="Use only this many of the 336,776 flights.")
 @click.option("--timeout", "timeout_seconds", type=float, default=300.0, help="Fail after this many seconds.")
 def demo(*, spark: bool, mode: str | None, partitions: int | None, **given: Any) -> None:
-    """Send 336,776 real flights through a share group into PySpark, while a worker and then the whole query are killed.
+    """Send 336,776 real flights through a share group into PySpark. A worker and then the whole query are killed.
 
     The exit status is 0 only if every record is accounted for and the result equals that of a plain computation.
     Requires Java 17 or newer. With --no-spark, the workers are plain processes, one of which is killed.

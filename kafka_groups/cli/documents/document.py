@@ -10,8 +10,6 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 import attrs
 from attrs import frozen
 
-from kafka_groups.serdes.json_values import bytes_to_json
-
 __all__ = [
     "BytesEntry",
     "ErrorEntry",
@@ -62,6 +60,8 @@ JsonBytes = str | BytesEntry | None
 
 def json_bytes(data: bytes | None) -> JsonBytes:
     """Return bytes of a record as documents have them."""
+    from kafka_groups.serdes.json_values import bytes_to_json  # noqa: PLC0415 - help texts need no serdes
+
     shown = None if data is None else bytes_to_json(data)
     return BytesEntry(**shown) if isinstance(shown, dict) else shown
 

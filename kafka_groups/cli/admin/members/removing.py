@@ -1,19 +1,14 @@
-"""`kafka-groups members`: members of classic and consumer groups (KIP-345)."""
+"""`kafka-groups members remove`."""
 
 import click
 
 from kafka_groups.admin import RemovedMember
 from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting, report
 
-__all__ = ["members"]
+__all__ = ["remove"]
 
 
-@click.group()
-def members() -> None:
-    """Administer members of groups of ordinary consumers."""
-
-
-@members.command()
+@click.command()
 @click.argument("group")
 @click.option("--instance", "instances", multiple=True, metavar="ID", help="A static member's instance id. Repeatable.")
 @click.option("--everyone", is_flag=True, help="Remove all members, static or not.")

@@ -1,26 +1,21 @@
-"""`kafka-groups groups`: share groups, and the configurations of all groups."""
+"""The commands of `kafka-groups groups`."""
 
 import click
 
 from kafka_groups.admin import ShareGroupDescription
-from kafka_groups.cli.admin.configs import configs_command
 from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting, report, report_states
+from kafka_groups.cli.admin.groups.configs import configs_command
 from kafka_groups.cli.choices import choosing_states
 
-__all__ = ["groups"]
+__all__ = ["configs", "delete", "describe", "list_groups"]
 
 _STATES = ("Empty", "Stable", "Dead")
 
 
-@click.group()
-def groups() -> None:
-    """List, describe and delete share groups; show and change the configurations of groups."""
+configs = configs_command("", "the share, consumer or streams group")
 
 
-groups.add_command(configs_command("", "the share, consumer or streams group"))
-
-
-@groups.command("list")
+@click.command("list")
 @choosing_states(*_STATES)
 @connecting
 def list_groups(connection: BrokerChoice, states: tuple[str, ...]) -> None:
@@ -33,7 +28,7 @@ def list_groups(connection: BrokerChoice, states: tuple[str, ...]) -> None:
     report_states({group.group_id: group.state for group in listed.groups}, listed.errors)
 
 
-@groups.command()
+@click.command()
 @click.argument("group_ids", metavar="GROUP...", nargs=-1, required=True)
 @connecting
 def describe(connection: BrokerChoice, group_ids: tuple[str, ...]) -> None:
@@ -53,7 +48,7 @@ def _described(_group_id: str, group: ShareGroupDescription) -> str:
     return "\n".join(lines)
 
 
-@groups.command()
+@click.command()
 @click.argument("group_ids", metavar="GROUP...", nargs=-1, required=True)
 @connecting
 def delete(connection: BrokerChoice, group_ids: tuple[str, ...]) -> None:

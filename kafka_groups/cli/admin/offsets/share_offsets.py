@@ -1,4 +1,4 @@
-"""`kafka-groups offsets`: how far share groups are."""
+"""The commands of `kafka-groups offsets`."""
 
 from datetime import datetime
 from typing import Any, Literal, TypeVar, cast
@@ -10,19 +10,14 @@ from kafka_groups.cli.admin.connection import BrokerChoice, connected, connectin
 from kafka_groups.cli.admin.reset_options import share_reset, share_reset_options
 from kafka_groups.types import TopicPartition
 
-__all__ = ["offsets"]
+__all__ = ["delete", "describe", "reset"]
 
 V = TypeVar("V")
 
 _NO_OFFSETS = "has no offsets: it has not read a topic, or all its offsets were deleted"
 
 
-@click.group()
-def offsets() -> None:
-    """Show, reset and delete the offsets of a share group."""
-
-
-@offsets.command()
+@click.command()
 @click.argument("group")
 @connecting
 def describe(connection: BrokerChoice, group: str) -> None:
@@ -51,7 +46,7 @@ def _described(partition: TopicPartition, offset: ShareOffset) -> str:
     return f"{partition} start={start} lag={lag}"
 
 
-@offsets.command()
+@click.command()
 @click.argument("group")
 @share_reset_options
 @connecting
@@ -73,7 +68,7 @@ def reset(connection: BrokerChoice, group: str, **given: Any) -> None:
     report(done, lambda partition, offset: f"{partition} start={offset}")
 
 
-@offsets.command()
+@click.command()
 @click.argument("group")
 @click.option("--topic", "topics", multiple=True, required=True, help="The topic. Repeatable.")
 @connecting

@@ -1,0 +1,1 @@
+"""`kafka-groups groups`: groups of all types."""

@@ -1,0 +1,1 @@
+"""`kafka-groups members`: members of classic and consumer groups (KIP-345)."""

@@ -1,0 +1,1 @@
+"""`kafka-groups offsets`: the offsets of share groups."""

@@ -1,0 +1,49 @@
+"""The help of groups of commands: texts of a table, so that it imports no command."""
+
+from collections.abc import Iterator
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from kafka_groups.cli.lazy_group import LazyGroup
+from kafka_groups.cli.main import main
+
+
+def below(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """A command and all below it, with the words that call them."""
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from below(found, (*path, name))
+
+
+COMMANDS = dict(below(main))
+
+
+def test_each_text_is_the_first_sentence_of_the_help_of_its_command() -> None:
+    groups = {path: command for path, command in COMMANDS.items() if isinstance(command, LazyGroup)}
+    texts = {
+        (*path, name): group.text_of(name)
+        for path, group in groups.items()
+        for name in group.list_commands(click.Context(group))
+    }
+    assert texts == {path: COMMANDS[path].get_short_help_str(1_000) for path in texts}
+
+
+def test_every_group_of_commands_has_such_a_table() -> None:
+    assert [
+        path
+        for path, command in COMMANDS.items()
+        if isinstance(command, click.Group) and not isinstance(command, LazyGroup)
+    ] == []
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_h_is_help_everywhere(path: tuple[str, ...]) -> None:
+    short, long = (CliRunner().invoke(main, [*path, option]) for option in ("-h", "--help"))
+    assert (short.exit_code, short.stdout) == (0, long.stdout)
+    assert short.stdout.startswith("Usage: main")
