@@ -1,4 +1,4 @@
-"""Administration of groups, their offsets, configurations and members, and of transactions.
+"""Administration of groups, their offsets, configurations and members, of topics and brokers, and of transactions.
 
 Each name is imported on first use.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ClassicStreamsGroupDescription,
         ClassicStreamsGroupMember,
     )
-    from kafka_groups.admin.rules.config_values import ConfigResource
+    from kafka_groups.admin.rules.config_values import ConfigResource, ConfigSynonym, DescribedConfig
     from kafka_groups.admin.rules.group_values import GroupList, GroupListing
     from kafka_groups.admin.rules.plans.plan_values import (
         CopyBasis,
@@ -56,6 +56,14 @@ if TYPE_CHECKING:
         StreamsSubtopologyDescription,
         StreamsTopologyDescription,
     )
+    from kafka_groups.admin.rules.topic_values import (
+        BrokerDescription,
+        ClusterDescription,
+        PartitionDescription,
+        TopicDescription,
+        TopicListing,
+    )
+    from kafka_groups.admin.rules.topics import TopicToCreate
     from kafka_groups.admin.rules.transaction_values import (
         FencedProducer,
         PartitionProducer,
@@ -73,10 +81,14 @@ __all__ = [
     "AclPermission",
     "AclResourceType",
     "AsyncKafkaAdmin",
+    "BrokerDescription",
     "ClassicStreamsGroupDescription",
     "ClassicStreamsGroupMember",
+    "ClusterDescription",
     "ConfigResource",
+    "ConfigSynonym",
     "CopyBasis",
+    "DescribedConfig",
     "FencedProducer",
     "GroupConfigValue",
     "GroupList",
@@ -84,6 +96,7 @@ __all__ = [
     "KafkaAdmin",
     "ListedShareGroup",
     "ListedStreamsGroup",
+    "PartitionDescription",
     "PartitionProducer",
     "PlannedLoad",
     "PlannedMove",
@@ -107,6 +120,9 @@ __all__ = [
     "StreamsTopologyDescription",
     "TaskCounts",
     "TaskPlace",
+    "TopicDescription",
+    "TopicListing",
+    "TopicToCreate",
     "TransactionDescription",
     "TransactionList",
     "TransactionListing",
@@ -120,10 +136,14 @@ _MODULES = MappingProxyType({
     "AclPermission": ".acls",
     "AclResourceType": ".acls",
     "AsyncKafkaAdmin": "aio",
+    "BrokerDescription": "rules.topic_values",
     "ClassicStreamsGroupDescription": "rules.classic_streams.classic_values",
     "ClassicStreamsGroupMember": "rules.classic_streams.classic_values",
+    "ClusterDescription": "rules.topic_values",
     "ConfigResource": "rules.config_values",
+    "ConfigSynonym": "rules.config_values",
     "CopyBasis": "rules.plans.plan_values",
+    "DescribedConfig": "rules.config_values",
     "FencedProducer": "rules.transaction_values",
     "GroupConfigValue": "rules.returned_values",
     "GroupList": "rules.group_values",
@@ -131,6 +151,7 @@ _MODULES = MappingProxyType({
     "KafkaAdmin": "admin",
     "ListedShareGroup": "rules.returned_values",
     "ListedStreamsGroup": "rules.streams_values",
+    "PartitionDescription": "rules.topic_values",
     "PartitionProducer": "rules.transaction_values",
     "PlannedLoad": "rules.plans.plan_values",
     "PlannedMove": "rules.plans.plan_values",
@@ -154,6 +175,9 @@ _MODULES = MappingProxyType({
     "StreamsTopologyDescription": "rules.streams_values",
     "TaskCounts": "rules.plans.plan_values",
     "TaskPlace": "rules.plans.plan_values",
+    "TopicDescription": "rules.topic_values",
+    "TopicListing": "rules.topic_values",
+    "TopicToCreate": "rules.topics",
     "TransactionDescription": "rules.transaction_values",
     "TransactionList": "rules.transaction_values",
     "TransactionListing": "rules.transaction_values",

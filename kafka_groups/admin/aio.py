@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Literal, Self, Unpack
 
+from kafka_groups.admin.aio_configs import AsyncConfigCalls
 from kafka_groups.admin.aio_streams import AsyncStreamsGroupCalls
+from kafka_groups.admin.aio_topics import AsyncTopicCalls
 from kafka_groups.admin.aio_transactions import AsyncTransactionCalls
 from kafka_groups.admin.rules.arguments import (
     EVERYONE,
@@ -40,12 +42,13 @@ from kafka_groups.types import TopicPartition
 __all__ = ["AsyncKafkaAdmin"]
 
 
-class AsyncKafkaAdmin(AsyncStreamsGroupCalls, AsyncTransactionCalls):
-    """An admin client for groups, for asyncio.
+class AsyncKafkaAdmin(AsyncStreamsGroupCalls, AsyncTopicCalls, AsyncConfigCalls, AsyncTransactionCalls):
+    """An admin client, for asyncio.
 
     It lists, describes and deletes share groups (KIP-932) and streams groups (KIP-1071), describes and changes their
-    offsets and configurations, and removes members of classic and consumer groups (KIP-345). It lists and describes
-    transactions and their producers, fences producers, and aborts hanging transactions (KIP-664).
+    offsets and configurations, and removes members of classic and consumer groups (KIP-345). It creates, describes and
+    deletes topics, adds partitions, deletes records, and changes configurations of topics and brokers. It lists and
+    describes transactions and their producers, fences producers, and aborts hanging transactions (KIP-664).
 
     Each call finds the brokers that are responsible, and retries what may pass until its timeout. A failure of one
     group or partition does not affect the others: it is returned in `Results.errors`. A call about a single group
@@ -66,8 +69,8 @@ class AsyncKafkaAdmin(AsyncStreamsGroupCalls, AsyncTransactionCalls):
         ConfigurationError: A key is unknown, or a value is invalid.
     """
 
-    # In the blocking class, for the paragraph "An admin client for groups, for asyncio.":
-    #   An admin client for groups; its methods block.
+    # In the blocking class, for the paragraph "An admin client, for asyncio.":
+    #   An admin client; its methods block.
     # In the blocking class, for the paragraph "A client belongs to one event loop.":
     #   Any number of threads may use a client at the same time. It connects with the first call, on a background
     #   thread. Use it in a `with` statement, or call `close`.

@@ -1,53 +1,14 @@
-"""The questions of the data plane that are rare: how many partitions topics have, and the deletion of records."""
+"""The questions of the data plane that are rare: the numbers of partitions of topics, and their ids."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from kafka_groups.client.calls.partition_offsets import by_topic
-from kafka_groups.client.calls.questions import LEADERS, Answer, Question, told
+from kafka_groups.client.calls.questions import Answer, Question, told
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.protocol.messages.delete_records import (
-    DeleteRecordsPartition,
-    DeleteRecordsRequest,
-    DeleteRecordsResponse,
-    DeleteRecordsTopic,
-)
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from kafka_groups.types import TopicPartition
 
-__all__ = ["counting_partitions", "deleting", "describing", "identifying"]
-
-_TIMEOUT_MS = 10_000
-
-
-def deleting(before: Mapping[TopicPartition, int]) -> Question[TopicPartition, None]:
-    """Delete the records before these offsets."""
-
-    def build(keys: Sequence[TopicPartition], _version: int) -> DeleteRecordsRequest:
-        topics = tuple(
-            DeleteRecordsTopic(
-                name=topic,
-                partitions=tuple(
-                    DeleteRecordsPartition(partition_index=each, offset=before[TopicPartition(topic, each)])
-                    for each in numbers
-                ),
-            )
-            for topic, numbers in by_topic(keys).items()
-        )
-        return DeleteRecordsRequest(topics=topics, timeout_ms=_TIMEOUT_MS)
-
-    return Question("delete records", ApiKey.DELETE_RECORDS, tuple(before), build, _deleted, LEADERS)
-
-
-def _deleted(_keys: Sequence[TopicPartition], response: DeleteRecordsResponse) -> Mapping[TopicPartition, Answer[None]]:
-    return {
-        (key := TopicPartition(topic.name, each.partition_index)): told(
-            each.error_code, f"{each.error_code.name}: {key}", None
-        )
-        for topic in response.topics
-        for each in topic.partitions
-    }
+__all__ = ["counting_partitions", "describing", "identifying"]
 
 
 def counting_partitions() -> Question[str, Mapping[str, int]]:

@@ -12,6 +12,7 @@ from typing_extensions import override
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.partition_offsets import EARLIEST, LATEST, offsets_at
 from kafka_groups.client.calls.questions import Asking
+from kafka_groups.client.calls.record_deletion import deletion_of_records
 from kafka_groups.client.calls.results import Results
 from kafka_groups.client.membership.group_metadata import GroupMetadata
 from kafka_groups.client.requests import Lane
@@ -19,7 +20,7 @@ from kafka_groups.config.clients.connection import ClientConfig
 from kafka_groups.config.records.record_producer import ProducerConfig
 from kafka_groups.config.records.record_reader import ReaderConfig
 from kafka_groups.errors import IllegalStateError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
-from kafka_groups.records.asking import counting_partitions, deleting, identifying
+from kafka_groups.records.asking import counting_partitions, identifying
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.records.fetching.limits import ReadingLimits
@@ -343,7 +344,7 @@ class EnginePlane(DataPlane):
 
     @override
     async def delete_records(self, before: Mapping[TopicPartition, int]) -> None:
-        (await self._ask()(deleting(before))).checked()
+        (await self._ask()(deletion_of_records(before))).checked()
 
     def _ask(self) -> Asking:
         return self._client.within(_ASKING_MS)

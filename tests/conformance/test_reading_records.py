@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 from kafka_groups.client.assembly import Environment
+from kafka_groups.client.calls.record_deletion import deletion_of_records
 from kafka_groups.config.clients.admin import admin_config
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.record_builder import NewRecord
-from kafka_groups.records.asking import deleting
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.records.fetching.limits import ReadingLimits
@@ -128,7 +128,7 @@ async def test_offsets_that_the_log_does_not_have_are_out_of_range(target: Targe
         await target.cluster.produce(topic, [b"x"])
     async with client_of(target) as client:
         reader = RecordReader(client, FetchOptions(), "reader")
-        (await client.within(20_000)(deleting({place: 5}))).checked()
+        (await client.within(20_000)(deletion_of_records({place: 5}))).checked()
         for start in (2, 90):
             reader.assign({place: start})
             assert await polled(reader) == PolledRecords({}, {}, (place,))

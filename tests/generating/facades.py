@@ -72,11 +72,27 @@ FACADES: Final = (
         attribute="_admin",
     ),
     Facade(
+        source="admin/aio_topics.py",
+        target="admin/admin_topics.py",
+        summary="The methods of the blocking admin client for topics and the cluster",
+        names=("AsyncTopicCalls", "TopicCalls"),
+        base=("kafka_groups.admin.admin_transactions", "TransactionCalls"),
+        attribute="_admin",
+    ),
+    Facade(
+        source="admin/aio_configs.py",
+        target="admin/admin_configs.py",
+        summary="The methods of the blocking admin client for configurations",
+        names=("AsyncConfigCalls", "ConfigCalls"),
+        base=("kafka_groups.admin.admin_topics", "TopicCalls"),
+        attribute="_admin",
+    ),
+    Facade(
         source="admin/aio_streams.py",
         target="admin/admin_streams.py",
         summary="The methods of the blocking admin client for streams groups",
         names=("AsyncStreamsGroupCalls", "StreamsGroupCalls"),
-        base=("kafka_groups.admin.admin_transactions", "TransactionCalls"),
+        base=("kafka_groups.admin.admin_configs", "ConfigCalls"),
         attribute="_admin",
     ),
     Facade(

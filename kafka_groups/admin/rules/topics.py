@@ -69,7 +69,7 @@ class TopicToCreate:
         configs: Its configs.
     """
 
-    partitions: int
+    partitions: int = BROKER_DEFAULT
     replication_factor: int = BROKER_DEFAULT
     configs: Mapping[str, str] = field(factory=dict, converter=_fixed)
 

@@ -10,11 +10,11 @@ from kafka_groups.admin.rules.topics import partitions_of_topics
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.partition_offsets import EARLIEST, LATEST, offsets_at, offsets_at_or_ends
 from kafka_groups.client.calls.questions import Asking
+from kafka_groups.client.calls.record_deletion import deletion_of_records
 from kafka_groups.client.requests import Lane
 from kafka_groups.config.clients.connection import ClientConfig
 from kafka_groups.config.clients.principals import principal_of
 from kafka_groups.errors import KafkaGroupsError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
-from kafka_groups.records.asking import deleting
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.records.fetching.validating import not_readable
@@ -273,7 +273,7 @@ class DeadLetterTopic:
             KafkaGroupsError: The brokers cannot be used at all.
         """
         before = {each.partition: each.before for each in records}
-        errors = (await self.ask()(deleting(before))).errors if before else {}
+        errors = (await self.ask()(deletion_of_records(before))).errors if before else {}
         return {
             place: self._not_deletable if isinstance(error, TopicAuthorizationFailedError) else error
             for place, error in errors.items()
