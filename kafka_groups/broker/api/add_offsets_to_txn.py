@@ -2,11 +2,12 @@
 
 That is the partition of `__consumer_offsets` that keeps the group. Producers of `transaction.version` 2 need not ask.
 
-Errors: as for AddPartitionsToTxn.
+Errors: as for AddPartitionsToTxn; GROUP_AUTHORIZATION_FAILED.
 """
 
 from functools import partial
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC, partition_of_key
 from kafka_groups.broker.requests.context import RequestContext
@@ -26,6 +27,8 @@ async def handle(request: AddOffsetsToTxnRequest, context: RequestContext) -> Ad
     services = context.services
     producer = Producer(request.producer_id, request.producer_epoch)
     try:
+        context.require(AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, request.transactional_id)
+        context.require(AclOperation.READ, AclResourceType.GROUP, request.group_id)
         check_transactional_id(request.transactional_id)
         # The offsets of a group are records in one partition of this topic, which takes part in the transaction like
         # any other. The topic may be created by this request.

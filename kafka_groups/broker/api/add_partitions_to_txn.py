@@ -3,21 +3,31 @@
 Producers send v0 to v3 for one transaction. Later versions come from brokers that lead partitions (KIP-890). If one
 partition of a transaction cannot be added, none is: the others get OPERATION_NOT_ATTEMPTED.
 
-Errors per partition: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, INVALID_REQUEST (an
-empty id), UNKNOWN_TOPIC_OR_PARTITION, INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (before v2 INVALID_PRODUCER_EPOCH),
+Error of the request: CLUSTER_AUTHORIZATION_FAILED (from v4 on).
+Errors per partition: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED (both before v4),
+NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, INVALID_REQUEST (an empty id),
+UNKNOWN_TOPIC_OR_PARTITION, INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (before v2 INVALID_PRODUCER_EPOCH),
 CONCURRENT_TRANSACTIONS, TRANSACTION_ABORTABLE (verified, and not part of the transaction).
 """
 
 from collections.abc import Iterable, Mapping
 from functools import partial
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.coordinators.transactions.transaction import FIRST_WITH_NEW_EPOCHS
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.metadata.placement import leader_of
 from kafka_groups.broker.requests.context import RequestContext
+from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.transactional_ids import check_transactional_id, code_for_producers
 from kafka_groups.broker.runtime.outcome import outcome_of
-from kafka_groups.errors import BrokerError, OperationNotAttemptedError, UnknownTopicOrPartitionError
+from kafka_groups.errors import (
+    BrokerError,
+    ClusterAuthorizationFailedError,
+    OperationNotAttemptedError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+)
 from kafka_groups.protocol.messages.add_partitions_to_txn import (
     FIRST_OF_BROKERS,
     AddPartitionsToTxnPartitionResult,
@@ -40,6 +50,10 @@ async def handle(request: AddPartitionsToTxnRequest, context: RequestContext) ->
     if context.version < FIRST_OF_BROKERS:
         only = await _added(_of_producer(request), context)
         return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=only.topic_results)
+    try:
+        context.require(AclOperation.CLUSTER_ACTION, AclResourceType.CLUSTER)
+    except ClusterAuthorizationFailedError as error:
+        return AddPartitionsToTxnResponse(error_code=code_of(error))
     each = context.turns.each(request.transactions)
     return AddPartitionsToTxnResponse(results_by_transaction=tuple([await _added(one, context) async for one in each]))
 
@@ -55,14 +69,16 @@ def _of_producer(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransa
 
 async def _added(transaction: AddPartitionsToTxnTransaction, context: RequestContext) -> AddPartitionsToTxnResult:
     partitions = [TopicPartition(topic.name, number) for topic in transaction.topics for number in topic.partitions]
-    errors: Errors = _unknown(partitions, context)
-    # Only a request whose partitions all exist reaches the coordinator (KafkaApis.handleAddPartitionsToTxnRequest in
-    # Kafka).
-    if not errors:
-        try:
-            errors = await _ask(transaction, partitions, context)
-        except BrokerError as error:
-            errors = dict.fromkeys(partitions, error)
+    try:
+        # Brokers have asked for their producers: they hold the rights of the whole cluster.
+        if context.version < FIRST_OF_BROKERS:
+            context.require(AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, transaction.transactional_id)
+        errors = _refused(partitions, context)
+        # Only a request whose partitions all exist and may be written to reaches the coordinator
+        # (KafkaApis.handleAddPartitionsToTxnRequest in Kafka).
+        errors = errors or await _ask(transaction, partitions, context)
+    except BrokerError as error:
+        errors = dict.fromkeys(partitions, error)
     topics = tuple(
         AddPartitionsToTxnTopicResult(
             name=topic.name,
@@ -75,16 +91,20 @@ async def _added(transaction: AddPartitionsToTxnTransaction, context: RequestCon
     return AddPartitionsToTxnResult(transactional_id=transaction.transactional_id, topic_results=topics)
 
 
-def _unknown(partitions: Iterable[TopicPartition], context: RequestContext) -> dict[TopicPartition, BrokerError]:
+def _refused(partitions: Iterable[TopicPartition], context: RequestContext) -> Errors:
+    """Return the error of each partition if one of them does not exist, or may not be written to."""
     metadata = context.services.cluster.metadata
     topics = {each.topic: metadata.topic(each.topic) for each in partitions}
-    missing = [
-        each for each in partitions if (topic := topics[each.topic]) is None or leader_of(topic, each.partition) is None
-    ]
-    if not missing:
-        return {}
-    others = dict.fromkeys(partitions, OperationNotAttemptedError())
-    return {**others, **{each: UnknownTopicOrPartitionError(f"{each} does not exist.") for each in missing}}
+    writable = topics
+    if context.version < FIRST_OF_BROKERS:
+        writable = dict.fromkeys(context.visible(AclOperation.WRITE, AclResourceType.TOPIC, topics))
+    errors: dict[TopicPartition, BrokerError] = {}
+    for each in partitions:
+        if each.topic not in writable:
+            errors[each] = TopicAuthorizationFailedError()
+        elif (topic := topics[each.topic]) is None or leader_of(topic, each.partition) is None:
+            errors[each] = UnknownTopicOrPartitionError(f"{each} does not exist.")
+    return {**dict.fromkeys(partitions, OperationNotAttemptedError()), **errors} if errors else {}
 
 
 async def _ask(

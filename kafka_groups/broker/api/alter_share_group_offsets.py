@@ -2,13 +2,16 @@
 
 The states of these share-partitions begin afresh: all their records are available again, with no deliveries counted. A
 group that does not exist is made. As in Kafka, the start offset -1 stands for the group's `share.auto.offset.reset`,
-and no other number is refused. Errors of the group: UNSUPPORTED_VERSION (share.version=0), INVALID_GROUP_ID (empty),
-NOT_COORDINATOR, NON_EMPTY_GROUP, UNKNOWN_SERVER_ERROR (a negative partition). Error of a partition:
-UNKNOWN_TOPIC_OR_PARTITION.
+and no other number is refused. Errors of the group: UNSUPPORTED_VERSION (share.version=0),
+GROUP_AUTHORIZATION_FAILED, INVALID_GROUP_ID (empty),
+NOT_COORDINATOR, NON_EMPTY_GROUP, UNKNOWN_SERVER_ERROR (a negative partition). Errors of a partition:
+TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION.
 """
 
 from uuid import UUID
 
+from kafka_groups.acls import AclOperation, AclResourceType
+from kafka_groups.broker.authorization.refusals import refusal_of
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
@@ -25,6 +28,7 @@ from kafka_groups.protocol.messages.alter_share_group_offsets import (
 
 __all__ = ["handle"]
 
+_NO_TOPIC, _NO_RIGHT = UnknownTopicOrPartitionError(), refusal_of(AclResourceType.TOPIC)
 _Wanted = dict[str, list[AlterShareGroupOffsetsRequestPartition]]
 
 
@@ -39,14 +43,16 @@ async def handle(request: AlterShareGroupOffsetsRequest, context: RequestContext
 async def _alter(request: AlterShareGroupOffsetsRequest, context: RequestContext) -> AlterShareGroupOffsetsResponse:
     services, each = context.services, context.turns.each
     check_share_groups_enabled(services)
+    context.require(AclOperation.READ, AclResourceType.GROUP, request.group_id)
     if not request.group_id:
         raise InvalidGroupIdError
     check_coordinator(services, request.group_id)
     wanted: _Wanted = {}
     async for topic in each(request.topics, CHEAP):
         wanted.setdefault(topic.topic_name, []).extend(topic.partitions)
+    readable = context.visible(AclOperation.READ, AclResourceType.TOPIC, wanted)
     topics = {
-        name: known async for name in each(wanted) if (known := services.cluster.metadata.topic(name)) is not None
+        name: known async for name in each(readable) if (known := services.cluster.metadata.topic(name)) is not None
     }
     offsets = await _offsets(request.group_id, wanted, topics, context.turns)
     names = {topic.topic_id: name for name, topic in topics.items()}
@@ -56,7 +62,9 @@ async def _alter(request: AlterShareGroupOffsetsRequest, context: RequestContext
     return AlterShareGroupOffsetsResponse(
         responses=tuple(
             [
-                await _result(name, partitions, topics.get(name), context.turns)
+                await _result(
+                    name, partitions, topics.get(name, _NO_TOPIC if name in readable else _NO_RIGHT), context.turns
+                )
                 async for name, partitions in each(wanted.items())
             ]
         )
@@ -81,20 +89,20 @@ async def _offsets(
 async def _result(
     name: str,
     partitions: list[AlterShareGroupOffsetsRequestPartition],
-    topic: TopicMetadata | None,
+    topic: TopicMetadata | BrokerError,
     turns: CooperativeYield,
 ) -> AlterShareGroupOffsetsResponseTopic:
     return AlterShareGroupOffsetsResponseTopic(
         topic_name=name,
-        topic_id=None if topic is None else topic.topic_id,
+        topic_id=None if isinstance(topic, BrokerError) else topic.topic_id,
         partitions=tuple([_partition_result(each.partition_index, topic) async for each in turns.each(partitions)]),
     )
 
 
-def _partition_result(index: int, topic: TopicMetadata | None) -> AlterShareGroupOffsetsResponsePartition:
-    if topic is not None and index < topic.num_partitions:
+def _partition_result(index: int, topic: TopicMetadata | BrokerError) -> AlterShareGroupOffsetsResponsePartition:
+    if isinstance(topic, TopicMetadata) and index < topic.num_partitions:
         return AlterShareGroupOffsetsResponsePartition(partition_index=index)
-    error = UnknownTopicOrPartitionError()
+    error = topic if isinstance(topic, BrokerError) else _NO_TOPIC
     return AlterShareGroupOffsetsResponsePartition(
         partition_index=index, error_code=code_of(error), error_message=str(error)
     )

@@ -2,12 +2,14 @@
 
 All changes of a user are made, or none.
 
-Errors per user: UNSUPPORTED_SASL_MECHANISM, UNACCEPTABLE_CREDENTIAL (no name, fewer than 4096 or more than 16384
-iterations), RESOURCE_NOT_FOUND (deletes what does not exist), DUPLICATE_RESOURCE (the same user and mechanism twice).
+Errors per user: CLUSTER_AUTHORIZATION_FAILED (all of them), UNSUPPORTED_SASL_MECHANISM, UNACCEPTABLE_CREDENTIAL (no
+name, fewer than 4096 or more than 16384 iterations), RESOURCE_NOT_FOUND (deletes what does not exist),
+DUPLICATE_RESOURCE (the same user and mechanism twice).
 """
 
 from collections import Counter
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.security import ScramCredentials
@@ -38,8 +40,14 @@ async def handle(
     for change in every:
         changes.setdefault(change.name, []).append(change)
     each = context.turns.each(changes.items())
+    if not context.may(AclOperation.ALTER, AclResourceType.CLUSTER):
+        return AlterUserScramCredentialsResponse(results=tuple([_refused(user) async for user, _ in each]))
     results = [_altered(user, of_user, context.services.cluster.scram) async for user, of_user in each]
     return AlterUserScramCredentialsResponse(results=tuple(results))
+
+
+def _refused(user: str) -> AlterUserScramCredentialsResult:
+    return AlterUserScramCredentialsResult(user=user, error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
 def _altered(user: str, changes: list[Change], credentials: ScramCredentials) -> AlterUserScramCredentialsResult:

@@ -1,16 +1,18 @@
 """CreatePartitions (key 37), v0-v3: adds partitions to topics, or with `validate_only` only checks the request.
 
-Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (not an increase), INVALID_REPLICA_ASSIGNMENT,
-INVALID_REQUEST (topic listed twice). All topics get POLICY_VIOLATION if more than 10,000 partitions are added together.
+Errors per topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, INVALID_PARTITIONS (not an increase),
+INVALID_REPLICA_ASSIGNMENT, INVALID_REQUEST (topic listed twice). All topics get POLICY_VIOLATION if more than 10,000
+partitions are added together.
 """
 
 from collections import Counter
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.metadata.changes import check_new_partitions
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.requests.batch_limits import check_added_partitions
 from kafka_groups.broker.requests.context import RequestContext
-from kafka_groups.broker.requests.error_fields import code_of, message_of
+from kafka_groups.broker.requests.error_fields import code_of, message_unless_refused
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
 from kafka_groups.broker.requests.replica_assignment import checked_replicas
 from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, COSTLY
@@ -40,7 +42,7 @@ async def handle(request: CreatePartitionsRequest, context: RequestContext) -> C
         )
     results: dict[str, CreatePartitionsTopicResult] = {}
     async for topic in each(request.topics, COSTLY):
-        refusal = _grow(topic, metadata, times[topic.name], validate_only=request.validate_only)
+        refusal = _grow(topic, context, times[topic.name], validate_only=request.validate_only)
         results[topic.name] = _result(topic.name, refusal)
     return CreatePartitionsResponse(results=tuple(results.values()))
 
@@ -51,15 +53,19 @@ def _added(topic: CreatePartitionsTopic, metadata: ClusterMetadata) -> int:
 
 
 def _result(name: str, error: BrokerError | None) -> CreatePartitionsTopicResult:
-    return CreatePartitionsTopicResult(name=name, error_code=code_of(error), error_message=message_of(error))
+    return CreatePartitionsTopicResult(
+        name=name, error_code=code_of(error), error_message=message_unless_refused(error)
+    )
 
 
 def _grow(
-    topic: CreatePartitionsTopic, metadata: ClusterMetadata, times: int, *, validate_only: bool
+    topic: CreatePartitionsTopic, context: RequestContext, times: int, *, validate_only: bool
 ) -> BrokerError | None:
+    metadata = context.services.cluster.metadata
     try:
         if times > 1:
             raise InvalidRequestError("Duplicate topic name.")
+        context.require(AclOperation.ALTER, AclResourceType.TOPIC, topic.name)
         check_new_partitions(metadata.image, topic.name, topic.count)
         assignment = _checked_assignment(topic, metadata)
     except BrokerError as error:

@@ -2,12 +2,12 @@
 
 If the number of partitions or replicas is -1, the broker's defaults apply (`num.partitions`,
 `default.replication.factor`). With a manual assignment, both must be -1. From v5, the response contains the topic's
-size and configs.
+size and configs; without the right to see them, TOPIC_AUTHORIZATION_FAILED in their place.
 
-Errors per topic: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR,
-INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, INVALID_REQUEST (topic listed twice; numbers together with an assignment).
-All topics get POLICY_VIOLATION if they have more than 10,000 partitions together, or if topics, configs and partitions
-together are more than 10,000.
+Errors per topic: TOPIC_AUTHORIZATION_FAILED, TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS,
+INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG, INVALID_REQUEST (topic listed twice; numbers
+together with an assignment). All topics get POLICY_VIOLATION if they have more than 10,000 partitions together, or if
+topics, configs and partitions together are more than 10,000.
 """
 
 from collections import Counter
@@ -16,6 +16,7 @@ from uuid import UUID
 
 from attrs import frozen
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.configs.config_entries import ConfigEntry, topic_entries
 from kafka_groups.broker.metadata.changes import check_new_topic
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
@@ -31,7 +32,9 @@ from kafka_groups.errors import (
     InvalidReplicaAssignmentError,
     InvalidRequestError,
     PolicyViolationError,
+    TopicAuthorizationFailedError,
 )
+from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.create_topics import (
     BROKER_DEFAULT,
     CreatableTopic,
@@ -42,6 +45,8 @@ from kafka_groups.protocol.messages.create_topics import (
 )
 
 __all__ = ["handle"]
+
+_NO_RIGHT = "Authorization failed."
 
 
 @frozen
@@ -65,17 +70,42 @@ async def handle(request: CreateTopicsRequest, context: RequestContext) -> Creat
     # A topic that is listed twice is not created at all: it would not be clear which of the two is meant
     # (ControllerApis.createTopics in Kafka).
     once = [topic for topic in request.topics if times[topic.name] == 1]
+    creatable = _creatable([topic.name for topic in once], context)
+    describable = frozenset(
+        context.visible(AclOperation.DESCRIBE_CONFIGS, AclResourceType.TOPIC, [topic.name for topic in once])
+    )
     try:
-        plans = await _plans(once, context)
+        plans = await _plans([topic for topic in once if topic.name in creatable], context)
     except PolicyViolationError as error:
         refused = [_refusal(topic.name, error) async for topic in context.turns.each(request.topics)]
         return CreateTopicsResponse(topics=tuple(refused))
+    # What has no plan was listed twice, or may not be created.
+    plans |= {topic.name: TopicAuthorizationFailedError(_NO_RIGHT) for topic in once if topic.name not in creatable}
     results: dict[str, CreatableTopicResult] = {}
     async for name in context.turns.each(times, COSTLY):
-        # What has no plan was listed twice.
         plan = plans.get(name, InvalidRequestError("Duplicate topic name."))
-        results[name] = _create_or_refuse(name, plan, context, validate_only=request.validate_only)
+        created = _create_or_refuse(name, plan, context, validate_only=request.validate_only)
+        results[name] = created if name in describable else _without_configs(created)
     return CreateTopicsResponse(topics=tuple(results.values()))
+
+
+def _creatable(names: Sequence[str], context: RequestContext) -> frozenset[str]:
+    # Who may create any topic need not have the right for each.
+    if context.may(AclOperation.CREATE, AclResourceType.CLUSTER):
+        return frozenset(names)
+    return frozenset(context.visible(AclOperation.CREATE, AclResourceType.TOPIC, names))
+
+
+def _without_configs(created: CreatableTopicResult) -> CreatableTopicResult:
+    """Return a result for a client that may create a topic, and may not see its configs."""
+    if created.error_code:
+        return created
+    return CreatableTopicResult(
+        name=created.name,
+        topic_id=created.topic_id,
+        topic_config_error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        configs=(),
+    )
 
 
 async def _plans(topics: Sequence[CreatableTopic], context: RequestContext) -> dict[str, _TopicPlan | BrokerError]:

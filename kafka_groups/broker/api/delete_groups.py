@@ -1,8 +1,10 @@
 """DeleteGroups (key 42), v0-v3: deletes groups without members, and the state of their share-partitions.
 
-Errors per group: NOT_COORDINATOR, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. As in Kafka 4.4, they have no message.
+Errors per group: GROUP_AUTHORIZATION_FAILED, NOT_COORDINATOR, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP. As in Kafka 4.4,
+they have no message.
 """
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import BrokerError
@@ -24,6 +26,7 @@ async def handle(request: DeleteGroupsRequest, context: RequestContext) -> Delet
 
 async def _delete(group_id: str, context: RequestContext) -> DeletableGroupResult:
     try:
+        context.require(AclOperation.DELETE, AclResourceType.GROUP, group_id)
         await context.services.coordinators.groups.delete_group(group_id)
     except BrokerError as error:
         return DeletableGroupResult(group_id=group_id, error_code=code_of(error))

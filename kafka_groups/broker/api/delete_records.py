@@ -1,9 +1,11 @@
 """DeleteRecords (key 21), v0-v2: moves the start of partitions' logs forward. Offset -1 means the end of the log.
 
-Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, OFFSET_OUT_OF_RANGE (beyond the end of the
-log), POLICY_VIOLATION (the topic is compacted only), INVALID_TOPIC_EXCEPTION (internal topics).
+Errors per partition: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER,
+OFFSET_OUT_OF_RANGE (beyond the end of the log), POLICY_VIOLATION (the topic is compacted only), INVALID_TOPIC_EXCEPTION
+(internal topics).
 """
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import led_partition, topic_by_id_or_name
@@ -51,6 +53,7 @@ def _delete_or_refuse(
 
 
 def _delete(name: str, wanted: DeleteRecordsPartition, context: RequestContext) -> int:
+    context.require(AclOperation.DELETE, AclResourceType.TOPIC, name)
     services = context.services
     topic = topic_by_id_or_name(services.cluster.metadata, None, name)
     # See ReplicaManager.deleteRecordsOnLocalLog in Kafka.

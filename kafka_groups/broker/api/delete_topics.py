@@ -1,18 +1,26 @@
 """DeleteTopics (key 20), v1-v6: deletes topics and their logs, by name or by id (v6).
 
-Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST (listed twice, or with both name and id,
-or with neither), TOPIC_DELETION_DISABLED (INVALID_REQUEST before v3), INVALID_TOPIC_EXCEPTION (internal topics).
+Errors per topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_REQUEST (listed
+twice, or with both name and id, or with neither), TOPIC_DELETION_DISABLED (INVALID_REQUEST before v3),
+INVALID_TOPIC_EXCEPTION (internal topics).
 """
 
 from uuid import UUID
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
 from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, COSTLY
-from kafka_groups.errors import BrokerError, InvalidRequestError, InvalidTopicError, TopicDeletionDisabledError
+from kafka_groups.errors import (
+    BrokerError,
+    InvalidRequestError,
+    InvalidTopicError,
+    TopicAuthorizationFailedError,
+    TopicDeletionDisabledError,
+)
 from kafka_groups.protocol.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -52,13 +60,31 @@ def _delete_or_refuse(wanted: DeleteTopicState, times: int, context: RequestCont
         topic = _deletable(wanted, times, context)
     except BrokerError as error:
         return DeletableTopicResult(
-            name=wanted.name,
+            name=_name_told(wanted, error, context),
             topic_id=wanted.topic_id,
             error_code=code_of(error),
             error_message=str(error),
         )
     context.services.cluster.metadata.delete_topic(topic.name)
     return DeletableTopicResult(name=topic.name, topic_id=topic.topic_id)
+
+
+def _name_told(wanted: DeleteTopicState, error: BrokerError, context: RequestContext) -> str | None:
+    # Who names a topic by its id, and may not delete it, learns its name only with the right to describe it.
+    if wanted.name is None and isinstance(error, TopicAuthorizationFailedError):
+        topic = topic_by_id_or_name(context.services.cluster.metadata, wanted.topic_id, "")
+        return topic.name if context.may(AclOperation.DESCRIBE, AclResourceType.TOPIC, topic.name) else None
+    return wanted.name
+
+
+def _known_topic(wanted: DeleteTopicState, context: RequestContext) -> TopicMetadata:
+    may_delete_all = context.may(AclOperation.DELETE, AclResourceType.CLUSTER)
+    topic = None
+    if wanted.topic_id is not None:
+        topic = topic_by_id_or_name(context.services.cluster.metadata, wanted.topic_id, "")
+    if not may_delete_all:
+        context.require(AclOperation.DELETE, AclResourceType.TOPIC, wanted.name or (topic.name if topic else ""))
+    return topic or topic_by_id_or_name(context.services.cluster.metadata, None, wanted.name or "")
 
 
 def _deletable(wanted: DeleteTopicState, times: int, context: RequestContext) -> TopicMetadata:
@@ -76,7 +102,7 @@ def _deletable(wanted: DeleteTopicState, times: int, context: RequestContext) ->
     # A topic that is listed twice is not deleted.
     if times > 1:
         raise InvalidRequestError("Duplicate topic name.")
-    topic = topic_by_id_or_name(services.cluster.metadata, wanted.topic_id, wanted.name or "")
+    topic = _known_topic(wanted, context)
     # Kafka lets those who have the rights delete internal topics. Here their coordinators would lose all that they
     # know.
     if topic.is_internal:

@@ -4,7 +4,7 @@ Errors of the request: MISMATCHED_ENDPOINT_TYPE (v1: the request asks a broker f
 UNSUPPORTED_ENDPOINT_TYPE.
 """
 
-from kafka_groups.broker.requests.authorized_operations import CLUSTER_OPERATIONS
+from kafka_groups.broker.requests.authorized_operations import cluster_operations
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.authorized_operations import NOT_ASKED
@@ -31,7 +31,7 @@ async def handle(request: DescribeClusterRequest, context: RequestContext) -> De
             DescribeClusterBroker(broker_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack)
             for broker in metadata.brokers.values()
         ),
-        cluster_authorized_operations=CLUSTER_OPERATIONS
+        cluster_authorized_operations=cluster_operations(context)
         if request.include_cluster_authorized_operations
         else NOT_ASKED,
     )

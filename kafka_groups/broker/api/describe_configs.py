@@ -3,10 +3,12 @@
 The resources are topics, brokers, groups and subscriptions to client metrics. A broker returns only its own configs,
 for its node id. The empty name means the configs of all brokers. It has no loggers whose levels could change.
 
-Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker, a group
-or client metrics without a name, a resource type without configs).
+Errors per resource: TOPIC_, GROUP_ and CLUSTER_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION,
+INVALID_TOPIC_EXCEPTION, INVALID_REQUEST (another broker, a group or client metrics without a name, a resource type
+without configs).
 """
 
+from kafka_groups.acls import AclOperation
 from kafka_groups.broker.configs.config_entries import (
     ConfigEntry,
     broker_entries,
@@ -17,6 +19,7 @@ from kafka_groups.broker.configs.config_entries import (
 )
 from kafka_groups.broker.configs.effective import ALL_BROKERS
 from kafka_groups.broker.metadata.topic_names import check_topic_name
+from kafka_groups.broker.requests.config_rights import require_config_right
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
@@ -69,6 +72,7 @@ def _describe_or_refuse(
 
 def _entries(resource: DescribeConfigsResource, context: RequestContext) -> list[ConfigEntry]:
     name, services = resource.resource_name, context.services
+    require_config_right(AclOperation.DESCRIBE_CONFIGS, resource.resource_type, name, context)
     if resource.resource_type == TOPIC_RESOURCE:
         check_topic_name(name)
         topic_by_id_or_name(services.cluster.metadata, None, name)

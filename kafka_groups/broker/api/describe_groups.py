@@ -1,12 +1,13 @@
 """DescribeGroups (key 15), v0-v6: shows classic groups with their members.
 
-Errors per group: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS. A group that does not exist, or is of another type, has
-the state Dead, and from v6 on the error GROUP_ID_NOT_FOUND.
+Errors per group: GROUP_AUTHORIZATION_FAILED, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS. A group that does not
+exist, or is of another type, has the state Dead, and from v6 on the error GROUP_ID_NOT_FOUND.
 """
 
 from attrs import evolve
 
-from kafka_groups.broker.requests.authorized_operations import GROUP_OPERATIONS
+from kafka_groups.acls import AclOperation, AclResourceType
+from kafka_groups.broker.requests.authorized_operations import group_operations
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import BrokerError, GroupIdNotFoundError
@@ -34,11 +35,12 @@ async def _described(
 ) -> DescribeGroupsResponseGroup:
     group = await _group(group_id, context)
     has_operations = request.include_authorized_operations and group.error_code is ErrorCode.NONE
-    return evolve(group, authorized_operations=GROUP_OPERATIONS) if has_operations else group
+    return evolve(group, authorized_operations=group_operations(context, group_id)) if has_operations else group
 
 
 async def _group(group_id: str, context: RequestContext) -> DescribeGroupsResponseGroup:
     try:
+        context.require(AclOperation.DESCRIBE, AclResourceType.GROUP, group_id)
         return await context.services.coordinators.groups.describe_group(group_id)
     except GroupIdNotFoundError as error:
         # Older clients take the state Dead as the answer that there is no such group.

@@ -1,10 +1,11 @@
 """DescribeProducers (key 61), v0: the idempotent and transactional producers of partitions (KIP-664).
 
-Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER.
+Errors per partition: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER.
 """
 
 from collections.abc import Iterator
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.configs.effective import append_rules
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
@@ -42,6 +43,7 @@ async def _of_topic(topic: DescribeProducersRequestTopic, context: RequestContex
 def _of_partition(name: str, index: int, context: RequestContext) -> DescribeProducersResponsePartition:
     services = context.services
     try:
+        context.require(AclOperation.READ, AclResourceType.TOPIC, name)
         topic = topic_by_id_or_name(services.cluster.metadata, None, name)
         led_partition(services, topic, index)
     except BrokerError as error:

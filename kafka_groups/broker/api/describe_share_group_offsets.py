@@ -2,17 +2,20 @@
 
 The lag is the end offset of the log, minus the start offset, minus the records after it whose delivery is complete. It
 is -1 if one of them is unknown. As in Kafka, a group, topic or partition without share state is not an error; its start
-offset is -1. Errors per group: UNSUPPORTED_VERSION (share.version=0), NOT_COORDINATOR.
+offset is -1. Topics that the client may not describe are left out if it names none. Errors per group:
+UNSUPPORTED_VERSION (share.version=0), GROUP_AUTHORIZATION_FAILED, NOT_COORDINATOR. Error per partition:
+TOPIC_AUTHORIZATION_FAILED.
 """
 
 from collections.abc import Iterable
 from uuid import UUID
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.context import RequestContext
-from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.error_fields import code_of, message_of, message_unless_refused
 from kafka_groups.broker.requests.group_coordination import check_coordinator, check_share_groups_enabled
-from kafka_groups.errors import BrokerError
+from kafka_groups.errors import BrokerError, TopicAuthorizationFailedError
 from kafka_groups.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
@@ -43,6 +46,7 @@ async def _describe_or_refuse(
 ) -> DescribeShareGroupOffsetsResponseGroup:
     try:
         check_share_groups_enabled(context.services)
+        context.require(AclOperation.DESCRIBE, AclResourceType.GROUP, group.group_id)
         check_coordinator(context.services, group.group_id)
         # Null asks for all topics that the group has a state of.
         if group.topics is None:
@@ -52,7 +56,7 @@ async def _describe_or_refuse(
             topics = [await _named_topic(group.group_id, named, context) async for named in named_topics]
     except BrokerError as error:
         return DescribeShareGroupOffsetsResponseGroup(
-            group_id=group.group_id, error_code=code_of(error), error_message=str(error)
+            group_id=group.group_id, error_code=code_of(error), error_message=message_unless_refused(error)
         )
     return DescribeShareGroupOffsetsResponseGroup(group_id=group.group_id, topics=tuple(topics))
 
@@ -61,16 +65,25 @@ async def _all_topics(group_id: str, context: RequestContext) -> list[DescribeSh
     metadata = context.services.cluster.metadata
     initialized = await context.services.coordinators.groups.initialized_partitions(group_id)
     topics = ((metadata.topic_by_id(id_), sorted(partitions)) for id_, partitions in initialized.items())
-    return [await _topic(group_id, topic, partitions, context) for topic, partitions in topics if topic is not None]
+    return [
+        await _topic(group_id, topic, partitions, context)
+        for topic, partitions in topics
+        if topic is not None and context.may(AclOperation.DESCRIBE, AclResourceType.TOPIC, topic.name)
+    ]
 
 
 async def _named_topic(
     group_id: str, named: DescribeShareGroupOffsetsRequestTopic, context: RequestContext
 ) -> DescribeShareGroupOffsetsResponseTopic:
-    topic = context.services.cluster.metadata.topic(named.topic_name)
-    if topic is not None:
-        return await _topic(group_id, topic, named.partitions, context)
-    unknown = [_unknown_partition(partition) async for partition in context.turns.each(named.partitions)]
+    error: BrokerError | None = None
+    try:
+        context.require(AclOperation.DESCRIBE, AclResourceType.TOPIC, named.topic_name)
+        topic = context.services.cluster.metadata.topic(named.topic_name)
+        if topic is not None:
+            return await _topic(group_id, topic, named.partitions, context)
+    except TopicAuthorizationFailedError as refusal:
+        error = refusal
+    unknown = [_unknown_partition(partition, error) async for partition in context.turns.each(named.partitions)]
     return DescribeShareGroupOffsetsResponseTopic(topic_name=named.topic_name, partitions=tuple(unknown))
 
 
@@ -111,7 +124,11 @@ def _lag(end_offset: int, start_offset: int, delivery_complete_count: int) -> in
     return end_offset - start_offset - delivery_complete_count
 
 
-def _unknown_partition(partition: int) -> DescribeShareGroupOffsetsResponsePartition:
+def _unknown_partition(partition: int, error: BrokerError | None = None) -> DescribeShareGroupOffsetsResponsePartition:
     return DescribeShareGroupOffsetsResponsePartition(
-        partition_index=partition, start_offset=_UNKNOWN, leader_epoch=_FIRST_LEADER_EPOCH
+        partition_index=partition,
+        start_offset=_UNKNOWN,
+        leader_epoch=_FIRST_LEADER_EPOCH,
+        error_code=code_of(error),
+        error_message=message_of(error),
     )

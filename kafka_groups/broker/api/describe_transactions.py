@@ -1,8 +1,12 @@
 """DescribeTransactions (key 65), v0: the state of transactional ids (KIP-664).
 
-Errors per id: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, INVALID_REQUEST (an empty id), TRANSACTIONAL_ID_NOT_FOUND.
+Topics that the client may not describe are left out.
+
+Errors per id: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, INVALID_REQUEST (an
+empty id), TRANSACTIONAL_ID_NOT_FOUND.
 """
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.coordinators.transactions.records import by_topic
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
@@ -26,14 +30,14 @@ async def handle(request: DescribeTransactionsRequest, context: RequestContext) 
 
 async def _described(transactional_id: str, context: RequestContext) -> DescribedTransaction:
     try:
+        context.require(AclOperation.DESCRIBE, AclResourceType.TRANSACTIONAL_ID, transactional_id)
         check_transactional_id(transactional_id)
         known = await context.services.coordinators.transactions.described(transactional_id)
     except BrokerError as error:
         return DescribedTransaction(transactional_id=transactional_id, error_code=code_of(error))
-    topics = (
-        DescribedTransactionTopic(topic=topic, partitions=numbers)
-        for topic, numbers in by_topic(known.partitions).items()
-    )
+    by_name = by_topic(known.partitions)
+    visible = context.visible(AclOperation.DESCRIBE, AclResourceType.TOPIC, by_name)
+    topics = (DescribedTransactionTopic(topic=topic, partitions=by_name[topic]) for topic in visible)
     return DescribedTransaction(
         transactional_id=transactional_id,
         transaction_state=known.state.value,

@@ -8,6 +8,7 @@ INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED (before v2 INVALID_PRODUCER_EPOCH),
 CONCURRENT_TRANSACTIONS.
 """
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.coordinators.transactions.ending import EndRequest
 from kafka_groups.broker.coordinators.transactions.transaction import FIRST_WITH_NEW_EPOCHS
 from kafka_groups.broker.log.entries import Producer
@@ -28,6 +29,7 @@ async def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnRespo
     producer = Producer(request.producer_id, request.producer_epoch)
     end = EndRequest(producer, request.committed, FIRST_WITH_NEW_EPOCHS if has_new_epochs else 0)
     try:
+        context.require(AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, request.transactional_id)
         check_transactional_id(request.transactional_id)
         following = await context.services.coordinators.transactions.end(request.transactional_id, end)
     except BrokerError as error:

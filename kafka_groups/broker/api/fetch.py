@@ -9,26 +9,28 @@ if the log was truncated since, the response says where the two diverge, and con
 supported: every fetch is from a consumer.
 
 Errors of the request: FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR.
-Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), OFFSET_OUT_OF_RANGE,
-NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (with the leader from v16), UNKNOWN_LEADER_EPOCH.
+Errors per partition: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13),
+OFFSET_OUT_OF_RANGE, NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (with the leader from v16), UNKNOWN_LEADER_EPOCH.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from uuid import UUID
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.log.batches import ReadResult
 from kafka_groups.broker.log.leader_epochs import EpochEnd
 from kafka_groups.broker.log.partition_log import PartitionLog
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
-from kafka_groups.broker.requests.fetch_sessions import FetchPlan, FetchTarget, targets
+from kafka_groups.broker.requests.fetch_sessions import FetchPlan, FetchTarget, TargetKey, targets
 from kafka_groups.broker.requests.leadership import current_leader, led_partition, node_endpoints, topic_by_id_or_name
 from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP
 from kafka_groups.errors import (
     BrokerError,
     FencedLeaderEpochError,
     NotLeaderOrFollowerError,
+    TopicAuthorizationFailedError,
     UnknownTopicIdError,
     UnknownTopicOrPartitionError,
 )
@@ -66,8 +68,10 @@ async def handle(request: FetchRequest, context: RequestContext) -> FetchRespons
         )
     except BrokerError as error:
         return FetchResponse(error_code=code_of(error))
-    await _wait_for_bytes(plan, request, context)
-    answers = await _read_all(plan, request, context)
+    unreadable = await _unreadable(plan.targets, context)
+    readable = [each for each in plan.targets if each.key not in unreadable] if unreadable else plan.targets
+    await _wait_for_bytes(readable, request, context)
+    answers = await _read_all(plan, request, unreadable, context)
     leaders = (data.current_leader for _, data in answers)
     return FetchResponse(
         session_id=plan.session_id,
@@ -79,14 +83,28 @@ async def handle(request: FetchRequest, context: RequestContext) -> FetchRespons
 # ------------------------------------------------------------------------------------------- waiting
 
 
-async def _wait_for_bytes(plan: FetchPlan, request: FetchRequest, context: RequestContext) -> None:
+async def _unreadable(targets: Sequence[FetchTarget], context: RequestContext) -> Collection[TargetKey]:
+    """Return the partitions that the client may not read. As in Kafka, they do not end the wait for others."""
+    if not context.has_authorizer:
+        return ()
+    metadata, unreadable = context.services.cluster.metadata, set[TargetKey]()
+    async for target in context.turns.each(targets):
+        topic = None if target.topic_id is None else metadata.topic_by_id(target.topic_id)
+        name = target.topic if topic is None else topic.name
+        # Nothing is asked about an unknown id.
+        if name and not context.may(AclOperation.READ, AclResourceType.TOPIC, name):
+            unreadable.add(target.key)
+    return unreadable
+
+
+async def _wait_for_bytes(targets: Sequence[FetchTarget], request: FetchRequest, context: RequestContext) -> None:
     services, turns = context.services, context.turns
     deadline_ms = context.now_ms + request.max_wait_ms
-    found = [_partition_key(target, context) async for target in turns.each(plan.targets)]
+    found = [_partition_key(target, context) async for target in turns.each(targets)]
     keys = [key for key in found if key is not None]
     # Without any partition, nothing could end the wait.
     if keys and request.max_wait_ms > 0:
-        can_answer = partial(_can_answer, plan.targets, request, context)
+        can_answer = partial(_can_answer, targets, request, context)
         await services.purgatory.wait(keys, can_answer, deadline_ms, turns)
 
 
@@ -120,7 +138,9 @@ async def _can_answer(targets: Sequence[FetchTarget], request: FetchRequest, con
 # ------------------------------------------------------------------------------------------- reading
 
 
-async def _read_all(plan: FetchPlan, request: FetchRequest, context: RequestContext) -> Answers:
+async def _read_all(
+    plan: FetchPlan, request: FetchRequest, unreadable: Collection[TargetKey], context: RequestContext
+) -> Answers:
     services = context.services
     left = min(request.max_bytes, services.cluster.settings.fetch_max_bytes)
     is_stable = request.isolation_level == READ_COMMITTED
@@ -130,7 +150,10 @@ async def _read_all(plan: FetchPlan, request: FetchRequest, context: RequestCont
         max_bytes = max(min(left, target.request.partition_max_bytes), 0)
         # Only the first partition with data may exceed the limits, by its first batch (ReplicaManager.readFromLog in
         # Kafka), so a large batch cannot stop a consumer.
-        data = _read_or_refuse(target, max_bytes, context, min_one=is_empty, is_stable=is_stable)
+        if unreadable and target.key in unreadable:
+            data = _refusal(target, TopicAuthorizationFailedError(), context)
+        else:
+            data = _read_or_refuse(target, max_bytes, context, min_one=is_empty, is_stable=is_stable)
         size = len(data.records or b"")
         left -= size
         is_empty = is_empty and not size

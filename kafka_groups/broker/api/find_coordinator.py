@@ -1,7 +1,8 @@
 """FindCoordinator (key 10), v0-v6: finds the coordinator of a group, a transaction or a share-partition's state.
 
 Key types: 0 group, 1 transaction, 2 share-partition, as `groupId:topicId:partition` (v6; KIP-932). From v4, a request
-can contain several keys. Errors per key: INVALID_REQUEST (unknown key type, share key before v6, malformed share key),
+can contain several keys. Errors per key: GROUP_AUTHORIZATION_FAILED, TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+CLUSTER_AUTHORIZATION_FAILED (share keys), INVALID_REQUEST (unknown key type, share key before v6, malformed share key),
 COORDINATOR_NOT_AVAILABLE (no broker is running). `metadata.placement` decides which broker coordinates a key.
 """
 
@@ -11,6 +12,7 @@ import re
 from collections.abc import Mapping
 from uuid import UUID
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.metadata.placement import (
     GROUP_TOPIC,
     SHARE_STATE_TOPIC,
@@ -23,7 +25,9 @@ from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.errors import (
     BrokerError,
     CoordinatorNotAvailableError,
+    GroupAuthorizationFailedError,
     InvalidRequestError,
+    TransactionalIdAuthorizationFailedError,
 )
 from kafka_groups.protocol.messages.find_coordinator import (
     FIRST_WITH_MANY_KEYS,
@@ -42,6 +46,11 @@ _INTERNAL_TOPICS: Mapping[int, str] = {
     CoordinatorType.GROUP: GROUP_TOPIC,
     CoordinatorType.TRANSACTION: TRANSACTION_TOPIC,
     CoordinatorType.SHARE: SHARE_STATE_TOPIC,
+}
+
+_RESOURCE_TYPES: Mapping[int, AclResourceType] = {
+    CoordinatorType.GROUP: AclResourceType.GROUP,
+    CoordinatorType.TRANSACTION: AclResourceType.TRANSACTIONAL_ID,
 }
 
 
@@ -64,6 +73,9 @@ async def handle(request: FindCoordinatorRequest, context: RequestContext) -> Fi
 def _find_or_refuse(key_type: int, key: str, context: RequestContext) -> Coordinator:
     try:
         return _find(key_type, key, context)
+    except (GroupAuthorizationFailedError, TransactionalIdAuthorizationFailedError) as error:
+        # As in Kafka, without a text, which other errors have.
+        return Coordinator(key=key, node_id=_NOBODY, host="", port=_NOBODY, error_code=code_of(error), error_message="")
     except BrokerError as error:
         return Coordinator(
             key=key,
@@ -77,6 +89,7 @@ def _find_or_refuse(key_type: int, key: str, context: RequestContext) -> Coordin
 
 def _find(key_type: int, key: str, context: RequestContext) -> Coordinator:
     internal_topic = _internal_topic(key_type, context.version)
+    _check_right(key_type, key, context)
     created = context.services.coordinators.hosted.topics.get(internal_topic)
     # In Kafka, the first answer is COORDINATOR_NOT_AVAILABLE, because the topic exists only a moment later.
     if created is not None:
@@ -89,6 +102,14 @@ def _find(key_type: int, key: str, context: RequestContext) -> Coordinator:
     if endpoint is None:
         raise CoordinatorNotAvailableError
     return Coordinator(key=key, node_id=endpoint.node_id, host=endpoint.host, port=endpoint.port, error_message="")
+
+
+def _check_right(key_type: int, key: str, context: RequestContext) -> None:
+    # Only brokers ask for the coordinator of a share-partition's state.
+    if key_type == CoordinatorType.SHARE:
+        context.require(AclOperation.CLUSTER_ACTION, AclResourceType.CLUSTER)
+    else:
+        context.require(AclOperation.DESCRIBE, _RESOURCE_TYPES[key_type], key)
 
 
 def _internal_topic(key_type: int, version: int) -> str:

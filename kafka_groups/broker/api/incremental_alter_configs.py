@@ -6,10 +6,11 @@ Operations: SET, DELETE, and for lists APPEND and SUBTRACT. All changes to a res
 `validate_only` the request is only checked. Groups need not exist. Only some of a broker's configs can change while it
 runs (`configs.effective.DYNAMIC_BROKER_KEYS`). An empty broker name means all brokers.
 
-Errors per resource: INVALID_CONFIG (a key that is unknown or came with a later release, a value that is invalid or
-outside the broker's bounds, a list operation on a key that is not a list), INVALID_REQUEST (resource or config listed
-twice, SET without a value, unknown operation or resource type, unknown broker, topic or group without a name; a value
-of a broker that is invalid or can't change while it runs), UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
+Errors per resource: TOPIC_, GROUP_ and CLUSTER_AUTHORIZATION_FAILED, INVALID_CONFIG (a key that is unknown or came with
+a later release, a value that is invalid or outside the broker's bounds, a list operation on a key that is not a list),
+INVALID_REQUEST (resource or config listed twice, SET without a value, unknown operation or resource type, unknown
+broker, topic or group without a name; a value of a broker that is invalid or can't change while it runs),
+UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
 """
 
 from collections import Counter
@@ -17,10 +18,12 @@ from collections.abc import Callable, Mapping
 
 from attrs import frozen
 
+from kafka_groups.acls import AclOperation
 from kafka_groups.broker.configs.effective import ALL_BROKERS, DYNAMIC_BROKER_KEYS
 from kafka_groups.broker.metadata.topic_names import check_topic_name
+from kafka_groups.broker.requests.config_rights import require_config_right
 from kafka_groups.broker.requests.context import RequestContext
-from kafka_groups.broker.requests.error_fields import code_of, message_of
+from kafka_groups.broker.requests.error_fields import code_of, message_of, message_unless_refused
 from kafka_groups.broker.requests.leadership import topic_by_id_or_name
 from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, COSTLY
 from kafka_groups.config.cluster.broker import broker_keys, validate_broker_config
@@ -30,6 +33,7 @@ from kafka_groups.config.cluster.topic import topic_config, topic_keys
 from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.errors import BrokerError, InvalidConfigError, InvalidRequestError
 from kafka_groups.protocol.messages.config_resources import (
+    BROKER_LOGGER_RESOURCE,
     BROKER_RESOURCE,
     CLIENT_METRICS_RESOURCE,
     GROUP_RESOURCE,
@@ -75,10 +79,17 @@ async def handle(request: IncrementalAlterConfigsRequest, context: RequestContex
 def _response(resource: AlterConfigsResource, error: BrokerError | None) -> AlterConfigsResourceResponse:
     return AlterConfigsResourceResponse(
         error_code=code_of(error),
-        error_message=message_of(error),
+        error_message=_message_of(error, resource),
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
     )
+
+
+def _message_of(error: BrokerError | None, resource: AlterConfigsResource) -> str | None:
+    # In Kafka, brokers check the right for themselves without a text, and the controller the others with one
+    # (ConfigAdminManager.preprocess and ControllerApis.handleIncrementalAlterConfigs).
+    has_text = resource.resource_type not in (BROKER_RESOURCE, BROKER_LOGGER_RESOURCE)
+    return message_of(error) if has_text else message_unless_refused(error)
 
 
 def _alter(
@@ -88,6 +99,7 @@ def _alter(
         # The order of two changes to one resource would matter, and a request has none.
         if times > 1:
             raise InvalidRequestError("Each resource must appear at most once.")
+        require_config_right(AclOperation.ALTER_CONFIGS, resource.resource_type, resource.resource_name, context)
         changes = _checked_changes(resource, context)
     except BrokerError as error:
         return error

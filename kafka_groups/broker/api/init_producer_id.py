@@ -8,11 +8,12 @@ transactional id, or an id without epoch), INVALID_TRANSACTION_TIMEOUT, CONCURRE
 v4 INVALID_PRODUCER_EPOCH).
 """
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.coordinators.transactions.transaction import NO_EPOCH, NO_PRODUCER
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.transactional_ids import check_transactional_id, code_for_producers
-from kafka_groups.errors import BrokerError, InvalidRequestError
+from kafka_groups.errors import BrokerError, ClusterAuthorizationFailedError, InvalidRequestError
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 __all__ = ["handle"]
@@ -31,7 +32,20 @@ async def handle(request: InitProducerIdRequest, context: RequestContext) -> Ini
     return InitProducerIdResponse(producer_id=producer.producer_id, producer_epoch=producer.epoch)
 
 
+def _check_rights(request: InitProducerIdRequest, context: RequestContext) -> None:
+    if request.transactional_id is not None:
+        context.require(AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, request.transactional_id)
+        return
+    # Whoever may write to some topic may be idempotent there (KIP-679).
+    if not (
+        context.may(AclOperation.IDEMPOTENT_WRITE, AclResourceType.CLUSTER)
+        or context.may_on_any(AclOperation.WRITE, AclResourceType.TOPIC)
+    ):
+        raise ClusterAuthorizationFailedError
+
+
 async def _initialised(request: InitProducerIdRequest, context: RequestContext) -> Producer:
+    _check_rights(request, context)
     # Either both are given, by a producer that continues (KIP-360), or neither.
     if (request.producer_id == NO_PRODUCER) != (request.producer_epoch == NO_EPOCH):
         raise InvalidRequestError("A producer id needs an epoch, and an epoch a producer id.")

@@ -3,11 +3,12 @@
 Groups and subscriptions to client metrics are listed if a config of theirs was set, topics and brokers always. v0 lists
 client metrics.
 
-Errors: UNSUPPORTED_VERSION (a type of resources that does not exist).
+Errors: CLUSTER_AUTHORIZATION_FAILED, UNSUPPORTED_VERSION (a type of resources that does not exist).
 """
 
 from collections.abc import Callable, Iterable, Mapping
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP
@@ -32,6 +33,8 @@ _ONLY_TYPE_OF_V0 = (CLIENT_METRICS_RESOURCE,)
 
 async def handle(request: ListConfigResourcesRequest, context: RequestContext) -> ListConfigResourcesResponse:
     """Return the resources of the types that the request names."""
+    if not context.may(AclOperation.DESCRIBE_CONFIGS, AclResourceType.CLUSTER):
+        return ListConfigResourcesResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     # Version 0 was made to list subscriptions to client metrics, and has no field for types (KIP-1142).
     named = request.resource_types if context.version else _ONLY_TYPE_OF_V0
     wanted = frozenset(named or _NAMES)

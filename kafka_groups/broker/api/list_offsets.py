@@ -5,12 +5,14 @@ Special timestamps: -1 is the end of the log, -2 and (v8) -4 its start, (v7) -3 
 record at or after that time. If there is no such record, the offset is -1, without an error. With the isolation level
 `read_committed` (v2), the end of the log is the last stable offset.
 
-Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH
-(v4), UNSUPPORTED_VERSION (a negative timestamp that the version does not support).
+Errors per partition: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER,
+FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH (v4), UNSUPPORTED_VERSION (a negative timestamp that the version does not
+support).
 """
 
 from collections.abc import Mapping
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.log.batches import OffsetAndTimestamp
 from kafka_groups.broker.log.partition_log import NO_TIMESTAMP, PartitionLog
 from kafka_groups.broker.metadata.topics import PartitionMetadata
@@ -80,6 +82,7 @@ def _find_or_refuse(
 def _find(
     name: str, wanted: ListOffsetsPartition, context: RequestContext, *, is_stable: bool
 ) -> OffsetAndTimestamp | None:
+    context.require(AclOperation.DESCRIBE, AclResourceType.TOPIC, name)
     services = context.services
     topic = topic_by_id_or_name(services.cluster.metadata, None, name)
     partition = led_partition(services, topic, wanted.partition_index, wanted.current_leader_epoch)

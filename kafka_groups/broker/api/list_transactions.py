@@ -1,10 +1,13 @@
 """ListTransactions (key 66), v0-v2: the transactional ids that this broker coordinates (KIP-664, KIP-994, KIP-1152).
 
+Ids that the client may not describe are left out.
+
 Errors: COORDINATOR_LOAD_IN_PROGRESS, INVALID_REGULAR_EXPRESSION.
 """
 
 from collections.abc import Callable
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.coordinators.groups.topic_patterns import compile_pattern
 from kafka_groups.broker.coordinators.transactions.states import TransactionState
 from kafka_groups.broker.coordinators.transactions.transaction import Transaction
@@ -35,7 +38,7 @@ async def handle(request: ListTransactionsRequest, context: RequestContext) -> L
     listed = [
         ListedTransaction(transactional_id=id_, producer_id=known.producer_id, transaction_state=known.state.value)
         async for id_, known in context.turns.each(items, CHEAP)
-        if is_wanted(id_, known)
+        if is_wanted(id_, known) and context.may(AclOperation.DESCRIBE, AclResourceType.TRANSACTIONAL_ID, id_)
     ]
     return ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=tuple(listed))
 

@@ -5,17 +5,20 @@ but valid name is created if the request allows it (always before v4) and `auto.
 response contains the new topic at once, whereas Kafka's client has to ask again. More topics than one CreateTopics
 request may create are not created.
 
-Errors per topic: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXCEPTION, INVALID_REPLICATION_FACTOR
-(of an automatic creation), INVALID_REQUEST (an id before v12, or neither a name nor an id).
+Without names, topics that the client may not describe are left out.
+
+Errors per topic: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID, INVALID_TOPIC_EXCEPTION,
+INVALID_REPLICATION_FACTOR (of an automatic creation), INVALID_REQUEST (an id before v12, or neither a name nor an id).
 Errors per partition: LEADER_NOT_AVAILABLE.
 """
 
 from collections.abc import Iterable
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topic_names import check_topic_name
 from kafka_groups.broker.metadata.topics import NO_LEADER, BrokerEndpoint, PartitionMetadata, TopicMetadata
-from kafka_groups.broker.requests.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from kafka_groups.broker.requests.authorized_operations import cluster_operations, topic_operations
 from kafka_groups.broker.requests.batch_limits import check_new_partitions_of_topics, check_records
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
@@ -37,16 +40,18 @@ __all__ = ["handle"]
 
 _FIRST_WITH_TOPIC_IDS = 12
 
+DESCRIBE, TOPIC = AclOperation.DESCRIBE, AclResourceType.TOPIC
+
 
 async def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
     """Return brokers and topics."""
-    metadata = context.services.cluster.metadata
+    metadata, topics = context.services.cluster.metadata, await _topics(request, context)
     return MetadataResponse(
         brokers=tuple(_broker(broker) for broker in metadata.brokers.values()),
         cluster_id=metadata.cluster_id,
         controller_id=metadata.controller_id,
-        topics=await _topics(request, context),
-        cluster_authorized_operations=CLUSTER_OPERATIONS
+        topics=topics,
+        cluster_authorized_operations=cluster_operations(context)
         if request.include_cluster_authorized_operations
         else NOT_ASKED,
     )
@@ -57,17 +62,18 @@ def _broker(broker: BrokerEndpoint) -> MetadataResponseBroker:
 
 
 async def _topics(request: MetadataRequest, context: RequestContext) -> tuple[MetadataResponseTopic, ...]:
-    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
-    turns = context.turns
+    turns, has_operations = context.turns, request.include_topic_authorized_operations
     # Version 0 has no null, and asks for all topics with an empty list (KafkaApis.handleTopicMetadataRequest in Kafka).
     if request.topics is None or (context.version == 0 and not request.topics):
         known = turns.each(context.services.cluster.metadata.topics())
-        return tuple([await _topic(topic, context, operations) async for topic in known])
+        visible = [topic async for topic in known if context.may(DESCRIBE, TOPIC, topic.name)]
+        return tuple([await _topic(topic, context, has_operations=has_operations) for topic in visible])
     wanted = {topic: None async for topic in turns.each(request.topics, CHEAP)}
     # Both the client and the broker must want it. In Kafka, a topic exists only a moment after the first response.
     may_create = request.allow_auto_topic_creation and await _may_create(wanted, context)
     each = turns.each(wanted, COSTLY if may_create else USUAL)
-    return tuple([await _find_or_refuse(topic, context, operations, may_create=may_create) async for topic in each])
+    found = [(topic, _find_or_error(topic, context, may_create=may_create)) async for topic in each]
+    return tuple([await _told(topic, known, context, has_operations=has_operations) for topic, known in found])
 
 
 async def _may_create(wanted: Iterable[MetadataRequestTopic], context: RequestContext) -> bool:
@@ -88,18 +94,26 @@ async def _may_create(wanted: Iterable[MetadataRequestTopic], context: RequestCo
     return True
 
 
-async def _find_or_refuse(
-    wanted: MetadataRequestTopic, context: RequestContext, operations: int, *, may_create: bool
-) -> MetadataResponseTopic:
+def _find_or_error(
+    wanted: MetadataRequestTopic, context: RequestContext, *, may_create: bool
+) -> TopicMetadata | BrokerError:
     try:
-        topic = _find_or_create(wanted, context, may_create=may_create)
+        return _find_or_create(wanted, context, may_create=may_create)
     except BrokerError as error:
-        # As in Kafka, an unknown id is returned without the name that the request gives with it.
-        name = wanted.name if wanted.topic_id is None else None
-        if name is None and context.version < _FIRST_WITH_TOPIC_IDS:
-            name = ""  # null is for v12
-        return MetadataResponseTopic(error_code=code_of(error), name=name, topic_id=wanted.topic_id)
-    return await _topic(topic, context, operations)
+        return error
+
+
+async def _told(
+    wanted: MetadataRequestTopic, known: TopicMetadata | BrokerError, context: RequestContext, *, has_operations: bool
+) -> MetadataResponseTopic:
+    if isinstance(known, TopicMetadata):
+        return await _topic(known, context, has_operations=has_operations)
+    # As in Kafka, an unknown id is returned without the name that the request gives with it, and so is one of a topic
+    # that the client may not describe.
+    name = wanted.name if wanted.topic_id is None else None
+    if name is None and context.version < _FIRST_WITH_TOPIC_IDS:
+        name = ""  # null is for v12
+    return MetadataResponseTopic(error_code=code_of(known), name=name, topic_id=wanted.topic_id)
 
 
 def _find_or_create(wanted: MetadataRequestTopic, context: RequestContext, *, may_create: bool) -> TopicMetadata:
@@ -108,32 +122,39 @@ def _find_or_create(wanted: MetadataRequestTopic, context: RequestContext, *, ma
         raise InvalidRequestError(f"Metadata v{context.version} does not support topic ids.")
     if wanted.topic_id is None and wanted.name is None:
         raise InvalidRequestError("A topic has neither a name nor an id.")
-    # An id cannot be illegal, only unknown.
-    if wanted.topic_id is None:
-        check_topic_name(wanted.name or "")
+    metadata, name = context.services.cluster.metadata, wanted.name or ""
+    # An id cannot be illegal, only unknown. A topic that is asked for by its id is never created.
+    if wanted.topic_id is not None:
+        topic = topic_by_id_or_name(metadata, wanted.topic_id, name)
+        context.require(DESCRIBE, TOPIC, topic.name)
+        return topic
+    # Without the right, nobody learns which names exist, or are valid (KafkaApis.getTopicMetadata in Kafka).
+    context.require(DESCRIBE, TOPIC, name)
+    check_topic_name(name)
     try:
-        return topic_by_id_or_name(context.services.cluster.metadata, wanted.topic_id, wanted.name or "")
+        return topic_by_id_or_name(metadata, None, name)
     except UnknownTopicOrPartitionError:
-        # A topic that is asked for by its id is never created: UNKNOWN_TOPIC_ID is another error.
         if not may_create:
             raise
-    return _create(wanted.name or "", context)
+    return _create(name, context)
 
 
 def _create(name: str, context: RequestContext) -> TopicMetadata:
+    if not context.may(AclOperation.CREATE, AclResourceType.CLUSTER):
+        context.require(AclOperation.CREATE, TOPIC, name)
     cluster = context.services.cluster
     settings = cluster.settings
     return cluster.metadata.create_topic(name, settings.num_partitions, settings.default_replication_factor)
 
 
-async def _topic(topic: TopicMetadata, context: RequestContext, operations: int) -> MetadataResponseTopic:
+async def _topic(topic: TopicMetadata, context: RequestContext, *, has_operations: bool) -> MetadataResponseTopic:
     metadata, partitions = context.services.cluster.metadata, context.turns.each(topic.partitions)
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         partitions=tuple([_partition(partition, metadata) async for partition in partitions]),
-        topic_authorized_operations=operations,
+        topic_authorized_operations=topic_operations(context, topic.name) if has_operations else NOT_ASKED,
     )
 
 

@@ -3,16 +3,17 @@
 A commit from outside of any group (generation -1, no member id), such as that of an admin client, makes a group that
 does not exist. From v10 on topics have ids.
 
-Errors per partition; one of the group is repeated for each: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS,
-UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v10), OFFSET_METADATA_TOO_LARGE, GROUP_ID_NOT_FOUND (the group is of
-another type; or from v9 on, it does not exist), ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID; in consumer groups,
-STALE_MEMBER_EPOCH, UNSUPPORTED_VERSION (below v9).
+Errors per partition; one of the group is repeated for each: GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED,
+NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v10),
+OFFSET_METADATA_TOO_LARGE, GROUP_ID_NOT_FOUND (the group is of another type; or from v9 on, it does not exist),
+ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID; in consumer groups, STALE_MEMBER_EPOCH, UNSUPPORTED_VERSION (below v9).
 """
 
 from collections.abc import Iterator, Mapping
 from functools import partial
 from uuid import UUID
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.broker.requests.commit_rules import CommitRules, errors_of
 from kafka_groups.broker.requests.context import RequestContext
@@ -31,6 +32,7 @@ from kafka_groups.types import TopicPartition
 
 __all__ = ["handle"]
 
+_NO_RIGHT = ErrorCode.GROUP_AUTHORIZATION_FAILED
 _NOT_SET = -1
 _TWO_TO_63 = 1 << 63
 
@@ -44,7 +46,10 @@ async def handle(request: OffsetCommitRequest, context: RequestContext) -> Offse
         committed=partial(_committed, request, context),
         store=partial(_store, request, context),
     )
-    errors = await errors_of(request.topics, rules)
+    if context.may(AclOperation.READ, AclResourceType.GROUP, request.group_id):
+        errors = await errors_of(request.topics, rules)
+    else:
+        errors = [_NO_RIGHT for topic in request.topics for _ in topic.partitions]
     left = iter(errors)
     return OffsetCommitResponse(topics=tuple([_topic(topic, left) async for topic in each(request.topics)]))
 

@@ -1,10 +1,11 @@
 """OffsetDelete (key 47), v0: forgets committed offsets of a group (KIP-496).
 
-Errors: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, INVALID_GROUP_ID (an empty group id), GROUP_ID_NOT_FOUND (no such
-group, or one of another type), NON_EMPTY_GROUP (its members do not tell their topics). Errors per partition:
-UNKNOWN_TOPIC_OR_PARTITION, GROUP_SUBSCRIBED_TO_TOPIC.
+Errors: GROUP_AUTHORIZATION_FAILED, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, INVALID_GROUP_ID (an empty group id),
+GROUP_ID_NOT_FOUND (no such group, or one of another type), NON_EMPTY_GROUP (its members do not tell their topics).
+Errors per partition: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, GROUP_SUBSCRIBED_TO_TOPIC.
 """
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.requests.committed_offsets import in_slices
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
@@ -22,12 +23,14 @@ from kafka_groups.types import TopicPartition
 
 __all__ = ["handle"]
 
+_NO_RIGHT = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 _UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 async def handle(request: OffsetDeleteRequest, context: RequestContext) -> OffsetDeleteResponse:
     """Return one result for each partition, or one error."""
     try:
+        context.require(AclOperation.DELETE, AclResourceType.GROUP, request.group_id)
         # See GroupCoordinatorService.deleteOffsets in Kafka.
         if not request.group_id:
             raise InvalidGroupIdError
@@ -41,6 +44,9 @@ async def handle(request: OffsetDeleteRequest, context: RequestContext) -> Offse
 
 
 async def _topic(group_id: str, topic: OffsetDeleteRequestTopic, context: RequestContext) -> OffsetDeleteResponseTopic:
+    if not context.may(AclOperation.READ, AclResourceType.TOPIC, topic.name):
+        refused = (_result(each.partition_index, _NO_RIGHT) for each in topic.partitions)
+        return OffsetDeleteResponseTopic(name=topic.name, partitions=tuple(refused))
     known = context.services.cluster.metadata.topic(topic.name)
     num_partitions = 0 if known is None else known.num_partitions
     results: list[OffsetDeleteResponsePartition] = []

@@ -1,15 +1,17 @@
 """OffsetFetch (key 9), v1-v10: returns the committed offsets of one group, or of several (v8).
 
 Without `topics` (v2), all offsets of the group are returned. A partition without a committed offset is not an error,
-and neither is a group that does not exist or is of another type: the offset is -1. From v10 on topics have ids.
-Errors per group (v1: per partition): NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, and in consumer groups (v9)
-UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH.
-Errors per partition: UNKNOWN_TOPIC_ID (v10), UNSTABLE_OFFSET_COMMIT (v7, with `require_stable`: an open transaction may
-change the offset).
+and neither is a group that does not exist or is of another type: the offset is -1. Topics that
+the client may not describe are left out if it names none. From v10 on topics have ids.
+Errors per group (v1: per partition): GROUP_AUTHORIZATION_FAILED, NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, and in
+consumer groups (v9) UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH.
+Errors per partition: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_ID (v10), UNSTABLE_OFFSET_COMMIT (v7, with
+`require_stable`: an open transaction may change the offset).
 """
 
 from collections.abc import Sequence
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.coordinators.groups.offsets.shard_offsets import FetchedOffset, Unstable
 from kafka_groups.broker.requests.committed_offsets import in_slices, named_topic
 from kafka_groups.broker.requests.context import RequestContext
@@ -54,6 +56,7 @@ async def _group(
     group: OffsetFetchRequestGroup, context: RequestContext, *, require_stable: bool
 ) -> OffsetFetchResponseGroup:
     try:
+        context.require(AclOperation.DESCRIBE, AclResourceType.GROUP, group.group_id)
         check_coordinator(context.services, group.group_id)
         await context.services.coordinators.groups.check_fetch(group.group_id, group.member_id, group.member_epoch)
         topics = await _all(group.group_id, context) if group.topics is None else group.topics
@@ -69,6 +72,8 @@ async def _all(group_id: str, context: RequestContext) -> list[OffsetFetchReques
     numbers: dict[str, list[int]] = {}
     async for each in context.turns.each(await context.services.coordinators.groups.committed_partitions(group_id)):
         numbers.setdefault(each.topic, []).append(each.partition)
+    visible = context.visible(AclOperation.DESCRIBE, AclResourceType.TOPIC, numbers)
+    numbers = {name: numbers[name] for name in visible}
     # By name, offsets are also shown for a topic that has just been deleted. By id, a topic that does not exist cannot
     # be named.
     if context.version < FIRST_WITH_TOPIC_IDS:
@@ -91,6 +96,8 @@ async def _topic(
         if known is None:
             return _refused(topic, ErrorCode.UNKNOWN_TOPIC_ID)
         name = known.name
+    if not context.may(AclOperation.DESCRIBE, AclResourceType.TOPIC, name):
+        return _refused(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     partitions: list[OffsetFetchResponsePartition] = []
     async for some in in_slices(topic.partition_indexes, context.turns):
         partitions += await _fetched(group_id, name, some, context, require_stable=require_stable)

@@ -5,11 +5,11 @@ With acks=0 there is no response; an error ends the connection, so that the clie
 another broker leads a partition, the response contains that leader (v10). If a batch is refused because of some of its
 records, the response names them (v8).
 
-Errors per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13), NOT_LEADER_OR_FOLLOWER,
-INVALID_TOPIC_EXCEPTION (internal topics), INVALID_REQUIRED_ACKS, INVALID_RECORD (not exactly one batch of format 2),
-CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, UNSUPPORTED_COMPRESSION_TYPE (zstd before v7),
-OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH.
-For records of transactions also TRANSACTIONAL_ID_AUTHORIZATION_FAILED (without an id), INVALID_PRODUCER_ID_MAPPING,
+Errors per partition: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v13),
+NOT_LEADER_OR_FOLLOWER, INVALID_TOPIC_EXCEPTION (internal topics), INVALID_REQUIRED_ACKS, INVALID_RECORD (not exactly
+one batch of format 2), CORRUPT_MESSAGE, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, UNSUPPORTED_COMPRESSION_TYPE (zstd before
+v7), OUT_OF_ORDER_SEQUENCE_NUMBER, INVALID_PRODUCER_EPOCH. For records of transactions also
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED (without an id, or without the right), INVALID_PRODUCER_ID_MAPPING,
 INVALID_TXN_STATE, NOT_ENOUGH_REPLICAS (the coordinator could not be asked), TRANSACTION_ABORTABLE (v11),
 CONCURRENT_TRANSACTIONS (v12).
 
@@ -18,19 +18,21 @@ From v12 on, a produce request adds its partitions to the transaction; before, t
 
 from collections.abc import Sequence
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.log.batches import AppendResult
 from kafka_groups.broker.log.rejected_records import RejectedKeysError, RejectedTimestampsError
 from kafka_groups.broker.log.validation import sole_batch
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.appending import append_batch, writable_partition
 from kafka_groups.broker.requests.context import RequestContext, UnansweredError
-from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.error_fields import code_of, message_unless_refused
 from kafka_groups.broker.requests.leadership import current_leader, node_endpoints, topic_by_id_or_name
 from kafka_groups.broker.requests.transactional_writes import Permits, has_transactions, permits_of
 from kafka_groups.errors import (
     BrokerError,
     InvalidRequiredAcksError,
     NotLeaderOrFollowerError,
+    TopicAuthorizationFailedError,
     UnsupportedCompressionTypeError,
 )
 from kafka_groups.protocol.compression import Compression
@@ -77,6 +79,9 @@ async def handle(request: ProduceRequest, context: RequestContext) -> ProduceRes
 
 async def _permits(request: ProduceRequest, context: RequestContext) -> Permits | BrokerError:
     try:
+        # Kafka asks about the id before it looks at a batch (KafkaApis.handleProduceRequest).
+        if request.transactional_id is not None:
+            context.require(AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, request.transactional_id)
         return await permits_of(request, context)
     except BrokerError as error:
         return error
@@ -98,9 +103,20 @@ def _refused_topic(topic: TopicProduceData, error: BrokerError, context: Request
 async def _append_topic(
     data: TopicProduceData, acks: int, permits: Permits, context: RequestContext
 ) -> TopicProduceResponse:
+    if not _may_write(data, context):
+        return _refused_topic(data, TopicAuthorizationFailedError(), context)
     partitions = context.turns.each(data.partition_data)
     appended = [_append_or_refuse(data, partition, acks, permits, context) async for partition in partitions]
     return TopicProduceResponse(topic_id=data.topic_id, name=data.name, partition_responses=tuple(appended))
+
+
+def _may_write(data: TopicProduceData, context: RequestContext) -> bool:
+    name = data.name
+    if data.topic_id is not None:
+        topic = context.services.cluster.metadata.topic_by_id(data.topic_id)
+        name = "" if topic is None else topic.name
+    # Nothing is asked about an unknown id.
+    return not name or context.may(AclOperation.WRITE, AclResourceType.TOPIC, name)
 
 
 def _append_or_refuse(
@@ -157,7 +173,7 @@ def _refusal(
     return PartitionProduceResponse(
         index=index,
         error_code=code_of(error),
-        error_message=str(error),
+        error_message=message_unless_refused(error),
         base_offset=_NO_OFFSET,
         record_errors=_record_errors(error),
         current_leader=leader,

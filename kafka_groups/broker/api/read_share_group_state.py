@@ -1,11 +1,12 @@
 """ReadShareGroupState (key 84), v0: a leader reads the state of share-partitions when it begins (KIP-932).
 
-Errors per partition: NOT_COORDINATOR, INVALID_REQUEST (negative partition, no state), UNKNOWN_TOPIC_OR_PARTITION,
-FENCED_LEADER_EPOCH.
+Errors per partition: CLUSTER_AUTHORIZATION_FAILED, NOT_COORDINATOR, INVALID_REQUEST (negative partition, no state),
+UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH.
 """
 
 from functools import partial
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.coordinators.share_state.share_partition_state import StateKey
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
@@ -41,6 +42,7 @@ async def handle(request: ReadShareGroupStateRequest, context: RequestContext) -
 
 
 async def _read(key: StateKey, leader_epoch: int, context: RequestContext) -> ReadShareStatePartitionResult:
+    context.require(AclOperation.CLUSTER_ACTION, AclResourceType.CLUSTER)
     check_share_coordinator(context.services, key)
     state = await outcome_of(partial(context.services.coordinators.share.read, key, leader_epoch))
     return ReadShareStatePartitionResult(

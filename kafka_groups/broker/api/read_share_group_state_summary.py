@@ -1,11 +1,12 @@
 """ReadShareGroupStateSummary (key 87), v0-v1: the group coordinator asks for start offsets (KIP-932, KIP-1226).
 
-A share-partition without state has the start offset -1. Errors per partition: NOT_COORDINATOR,
-INVALID_REQUEST (negative partition), UNKNOWN_TOPIC_OR_PARTITION.
+A share-partition without state has the start offset -1. Errors per partition: CLUSTER_AUTHORIZATION_FAILED,
+NOT_COORDINATOR, INVALID_REQUEST (negative partition), UNKNOWN_TOPIC_OR_PARTITION.
 """
 
 from functools import partial
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.coordinators.share_state.share_partition_state import StateKey
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
@@ -45,6 +46,7 @@ async def handle(
 
 
 async def _summary(key: StateKey, context: RequestContext) -> ReadShareStateSummaryPartitionResult:
+    context.require(AclOperation.CLUSTER_ACTION, AclResourceType.CLUSTER)
     services = context.services
     check_share_coordinator(services, key)
     check_existing(services, key)

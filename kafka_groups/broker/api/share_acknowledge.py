@@ -4,10 +4,10 @@ Epoch -1 closes the session after the acknowledgements and releases all records 
 `is_renew_ack` (v2) a request can renew locks (KIP-1222). The acknowledgements of one partition are applied all together
 or not at all. The response does not contain partitions without acknowledgements.
 
-Errors of the request: UNSUPPORTED_VERSION (share.version=0), INVALID_REQUEST (no group id, invalid member id),
-SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH (also epoch 0).
-Errors per partition: INVALID_REQUEST (malformed batches, offsets past the acquired records, renewal without
-`is_renew_ack`), INVALID_RECORD_STATE (not acquired by this member, lock expired, renewal disabled),
+Errors of the request: UNSUPPORTED_VERSION (share.version=0), GROUP_AUTHORIZATION_FAILED, INVALID_REQUEST (no group id,
+invalid member id), SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH (also epoch 0).
+Errors per partition: TOPIC_AUTHORIZATION_FAILED, INVALID_REQUEST (malformed batches, offsets past the acquired records,
+renewal without `is_renew_ack`), INVALID_RECORD_STATE (not acquired by this member, lock expired, renewal disabled),
 UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION (also if nothing was fetched from it), NOT_LEADER_OR_FOLLOWER with the
 leader.
 """
@@ -15,7 +15,7 @@ leader.
 from uuid import UUID
 
 from kafka_groups.broker.requests.context import RequestContext
-from kafka_groups.broker.requests.error_fields import code_of
+from kafka_groups.broker.requests.error_fields import code_of, message_unless_refused
 from kafka_groups.broker.requests.leadership import node_endpoints
 from kafka_groups.broker.requests.share_sessions import (
     AcknowledgementErrors,
@@ -26,6 +26,7 @@ from kafka_groups.broker.requests.share_sessions import (
     listed_partitions,
     notify_changed,
     session_key,
+    unreadable_partitions,
 )
 from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
@@ -50,11 +51,13 @@ async def handle(request: ShareAcknowledgeRequest, context: RequestContext) -> S
         key = session_key(request.group_id, request.member_id, context)
         context.services.share.begin_acknowledge(key, request.share_session_epoch)
     except BrokerError as error:
-        return ShareAcknowledgeResponse(error_code=code_of(error), error_message=str(error))
+        return ShareAcknowledgeResponse(error_code=code_of(error), error_message=message_unless_refused(error))
     listed = await listed_partitions(request.topics, context)
     # A listed partition without batches has nothing to acknowledge, and the response leaves it out.
     acknowledgements = {partition: batches for partition, batches in listed.items() if batches}
-    errors = await acknowledged(key, acknowledgements, context, is_renew_ack=request.is_renew_ack)
+    refused = unreadable_partitions(acknowledgements, context)
+    allowed = {partition: batches for partition, batches in acknowledgements.items() if partition not in refused}
+    errors = await acknowledged(key, allowed, context, is_renew_ack=request.is_renew_ack) | refused
     # KIP-932, "Share sessions": the acknowledgements first, then the release of what is left, as the member may have
     # accepted some of its records with this request.
     if request.share_session_epoch == FINAL_EPOCH:
@@ -94,6 +97,6 @@ def _answer(
     return ShareAcknowledgePartitionData(
         partition_index=partition.partition,
         error_code=code_of(error),
-        error_message=str(error),
+        error_message=message_unless_refused(error),
         current_leader=leader_hint(partition, error, context),
     )

@@ -11,12 +11,13 @@ fetch before come last. `max_bytes` is divided evenly between the partitions bel
 applies to all of them together: as a hint, by whole batches, or strictly with `share_acquire_mode` 1 (v2, KIP-1206).
 Only the first response of a session contains every partition.
 
-Errors of the request: UNSUPPORTED_VERSION (share.version=0), INVALID_REQUEST (no group id, invalid member id,
-acknowledgements with epoch 0, renewal with limits other than 0), SHARE_SESSION_NOT_FOUND,
+Errors of the request: UNSUPPORTED_VERSION (share.version=0), GROUP_AUTHORIZATION_FAILED, INVALID_REQUEST (no group id,
+invalid member id, acknowledgements with epoch 0, renewal with limits other than 0), SHARE_SESSION_NOT_FOUND,
 INVALID_SHARE_SESSION_EPOCH, SHARE_SESSION_LIMIT_REACHED (after `max_wait_ms`, so that clients don't retry at once),
-UNKNOWN_SERVER_ERROR (unknown acquire mode; the epoch counts, as in Kafka).
-Errors per partition: UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER with the leader,
-UNKNOWN_SERVER_ERROR (its state is not initialised). Errors of acknowledgements: as for ShareAcknowledge.
+UNKNOWN_SERVER_ERROR (unknown acquire mode; with an authorizer also an unknown topic id; the epoch counts, as in Kafka).
+Errors per partition: TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER
+with the leader, UNKNOWN_SERVER_ERROR (its state is not initialised). Errors of acknowledgements: as for
+ShareAcknowledge.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from collections.abc import Hashable, Mapping
 from uuid import UUID
 
 from kafka_groups.broker.requests.context import RequestContext
-from kafka_groups.broker.requests.error_fields import code_of, message_of
+from kafka_groups.broker.requests.error_fields import code_of, message_unless_refused
 from kafka_groups.broker.requests.leadership import node_endpoints
 from kafka_groups.broker.requests.share_sessions import (
     AcknowledgementErrors,
@@ -38,6 +39,7 @@ from kafka_groups.broker.requests.share_sessions import (
     outcomes_of,
     partition_of,
     session_key,
+    unreadable_partitions,
 )
 from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, CooperativeYield, at_once
 from kafka_groups.broker.share_partitions.fetching import (
@@ -75,17 +77,25 @@ async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFe
     """Return the acquired records and the results of the acknowledgements."""
     services = context.services
     try:
-        fetching = await _begin(request, context)
+        begun = await _begin(request, context)
+        unreadable = unreadable_partitions((*begun.order, *begun.requested.acknowledgements), context)
     except BrokerError as error:
         # The client would open a session again at once, so the error waits as long as the fetch would have
         # (SharePartitionManager.createIdleShareFetchTimerTask in Kafka).
         if isinstance(error, ShareSessionLimitReachedError):
             await services.purgatory.wait((), _never, context.now_ms + request.max_wait_ms, context.turns)
-        return ShareFetchResponse(error_code=code_of(error), error_message=str(error), acquisition_lock_timeout_ms=0)
+        message = message_unless_refused(error)
+        return ShareFetchResponse(error_code=code_of(error), error_message=message, acquisition_lock_timeout_ms=0)
+    # The session has these partitions all the same, and does not wait for them.
+    fetching = begun.without(unreadable) if unreadable else begun
     # There are two ways. A fetch of few partitions runs in one turn of the loop, so that nothing comes between its
     # parts. One of thousands would block all other requests for seconds, so it takes turns with them.
     is_long = len(fetching.requested.listed) + len(fetching.order) > _MOST_AT_ONCE
     fetched, outcomes = await (_fetch_long if is_long else _fetch)(fetching, request, context)
+    if unreadable:
+        errors = {each: FetchedPartition(error=unreadable[each]) for each in begun.order if each in unreadable}
+        fetched = {**fetched, **errors}
+        outcomes |= {each: unreadable[each] for each in begun.requested.acknowledgements if each in unreadable}
     return await _response(fetching, fetched, outcomes, context)
 
 
@@ -266,9 +276,9 @@ def _answer(
     return ShareFetchPartitionData(
         partition_index=partition.partition,
         error_code=code_of(fetched.error),
-        error_message=message_of(fetched.error),
+        error_message=message_unless_refused(fetched.error),
         acknowledge_error_code=code_of(acknowledge_error),
-        acknowledge_error_message=message_of(acknowledge_error),
+        acknowledge_error_message=message_unless_refused(acknowledge_error),
         current_leader=leader_hint(partition, fetched.error or acknowledge_error, context),
         records=fetched.acquired.records,
         acquired_records=fetched.acquired.ranges,

@@ -3,21 +3,28 @@
 The offsets count when the transaction is committed. From v5 on the request adds them to the transaction; before, the
 producer must have sent AddOffsetsToTxn. From v6 on topics have ids.
 
-Errors per partition; one of the group is repeated for each: as for OffsetCommit, but ILLEGAL_GENERATION for a group
-that does not exist and for a member epoch that is stale; INVALID_GROUP_ID (an empty one), INVALID_PRODUCER_EPOCH,
-INVALID_PRODUCER_ID_MAPPING, INVALID_TXN_STATE, TRANSACTION_ABORTABLE (v4), CONCURRENT_TRANSACTIONS.
+Errors per partition; one of the group is repeated for each: TRANSACTIONAL_ID_AUTHORIZATION_FAILED; as for OffsetCommit,
+but ILLEGAL_GENERATION for a group that does not exist and for a member epoch that is stale; INVALID_GROUP_ID (an empty
+one), INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING, INVALID_TXN_STATE, TRANSACTION_ABORTABLE (v4),
+CONCURRENT_TRANSACTIONS.
 """
 
 from collections.abc import Iterator, Mapping
 from functools import partial
 from uuid import UUID
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.coordinators.groups.offsets.commits import OffsetCommitter
 from kafka_groups.broker.log.entries import Producer
 from kafka_groups.broker.requests.commit_rules import CommitRules, errors_of
 from kafka_groups.broker.requests.context import RequestContext
+from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.runtime.transactions.verification import TransactionalWrite, TransactionSupport
-from kafka_groups.errors import InvalidGroupIdError
+from kafka_groups.errors import (
+    GroupAuthorizationFailedError,
+    InvalidGroupIdError,
+    TransactionalIdAuthorizationFailedError,
+)
 from kafka_groups.protocol.coordinator_records.offsets import OffsetCommitValue
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.txn_offset_commit import (
@@ -47,7 +54,12 @@ async def handle(request: TxnOffsetCommitRequest, context: RequestContext) -> Tx
         committed=partial(_committed, context),
         store=partial(_store, request, context),
     )
-    errors = await errors_of(request.topics, rules)
+    try:
+        context.require(AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, request.transactional_id)
+        context.require(AclOperation.READ, AclResourceType.GROUP, request.group_id)
+        errors = await errors_of(request.topics, rules)
+    except (GroupAuthorizationFailedError, TransactionalIdAuthorizationFailedError) as error:
+        errors = [code_of(error) for topic in request.topics for _ in topic.partitions]
     left = iter([_for_old(error, context.version) for error in errors])
     return TxnOffsetCommitResponse(topics=tuple([_topic(topic, left) async for topic in each(request.topics)]))
 

@@ -3,15 +3,18 @@
 All updates are made, or none. v0 can only upgrade: as in Kafka, it ignores `allow_downgrade`. Brokers act by the new
 levels at once, and show them in ApiVersions. v0 and v1 list the features of an update that succeeds.
 
-Errors: INVALID_UPDATE_VERSION (unknown feature, level or kind of update; a lower level with an upgrade, or a higher one
-with a downgrade; `kraft.version` and, from a level on, `metadata.version` cannot be lowered).
+Errors: CLUSTER_AUTHORIZATION_FAILED, INVALID_UPDATE_VERSION (unknown feature, level or kind of update; a lower level
+with an upgrade, or a higher one with a downgrade; `kraft.version` and, from a level on, `metadata.version` cannot be
+lowered).
 """
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.metadata.features import FeatureRules, FeatureUpdate, UpdateKind, updated_levels
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
 from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP
 from kafka_groups.errors import InvalidUpdateVersionError
+from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.update_features import (
     UpdatableFeatureResult,
     UpdateFeaturesRequest,
@@ -27,6 +30,8 @@ _NO_ERROR = "NONE"  # as Kafka writes it
 
 async def handle(request: UpdateFeaturesRequest, context: RequestContext) -> UpdateFeaturesResponse:
     """Check the updates, and make them unless the request only wants to know."""
+    if not context.may(AclOperation.ALTER, AclResourceType.CLUSTER):
+        return UpdateFeaturesResponse(error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     updates = await _updates(request, context)
     services = context.services
     try:

@@ -1,17 +1,45 @@
-"""The operations that a client may perform, as bit fields: all of them, because there is no authorizer."""
+"""The operations that a client may perform on a resource, as bit fields: each bit is one question to the authorizer."""
 
-from kafka_groups.acls import AclOperation as Op
+from kafka_groups.acls import AclOperation, AclResourceType
+from kafka_groups.broker.authorization.bindings import CLUSTER_NAME
+from kafka_groups.broker.requests.context import RequestContext
 
-__all__ = ["CLUSTER_OPERATIONS", "GROUP_OPERATIONS", "TOPIC_OPERATIONS"]
+__all__ = ["cluster_operations", "group_operations", "topic_operations"]
 
+_NO_OPERATIONS = 0
 _OF_TOPIC = (
-    Op.READ, Op.WRITE, Op.CREATE, Op.DELETE, Op.ALTER, Op.DESCRIBE, Op.DESCRIBE_CONFIGS, Op.ALTER_CONFIGS,
+    AclOperation.READ, AclOperation.WRITE, AclOperation.CREATE, AclOperation.DELETE, AclOperation.ALTER,
+    AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS,
 )  # fmt: skip
 _OF_CLUSTER = (
-    Op.CREATE, Op.ALTER, Op.DESCRIBE, Op.CLUSTER_ACTION, Op.DESCRIBE_CONFIGS, Op.ALTER_CONFIGS, Op.IDEMPOTENT_WRITE,
+    AclOperation.CREATE, AclOperation.ALTER, AclOperation.DESCRIBE, AclOperation.CLUSTER_ACTION,
+    AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS, AclOperation.IDEMPOTENT_WRITE,
 )  # fmt: skip
-_OF_GROUP = (Op.READ, Op.DELETE, Op.DESCRIBE, Op.DESCRIBE_CONFIGS, Op.ALTER_CONFIGS)
+_OF_GROUP = (
+    AclOperation.READ, AclOperation.DELETE, AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS,
+    AclOperation.ALTER_CONFIGS,
+)  # fmt: skip
 
-TOPIC_OPERATIONS = sum(1 << operation for operation in _OF_TOPIC)
-CLUSTER_OPERATIONS = sum(1 << operation for operation in _OF_CLUSTER)
-GROUP_OPERATIONS = sum(1 << operation for operation in _OF_GROUP)
+
+def topic_operations(context: RequestContext, topic: str) -> int:
+    """Return what the client may do with a topic. It need not exist."""
+    return _operations(context, _OF_TOPIC, AclResourceType.TOPIC, topic)
+
+
+def group_operations(context: RequestContext, group_id: str) -> int:
+    """Return what the client may do with a group."""
+    return _operations(context, _OF_GROUP, AclResourceType.GROUP, group_id)
+
+
+def cluster_operations(context: RequestContext) -> int:
+    """Return what the client may do with the cluster: nothing, if it may not even describe it."""
+    # As in Kafka, this is not an error (KafkaApis.handleDescribeCluster).
+    if not context.may(AclOperation.DESCRIBE, AclResourceType.CLUSTER):
+        return _NO_OPERATIONS
+    return _operations(context, _OF_CLUSTER, AclResourceType.CLUSTER, CLUSTER_NAME)
+
+
+def _operations(
+    context: RequestContext, operations: tuple[AclOperation, ...], resource_type: AclResourceType, name: str
+) -> int:
+    return sum(1 << operation for operation in operations if context.may(operation, resource_type, name))

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from attrs import frozen
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.committed_offsets import in_slices, named_topic
 from kafka_groups.broker.requests.context import RequestContext
@@ -48,10 +49,12 @@ class _RequestedOffset(Generic[P_co]):
 
     Attributes:
         topic: The topic, or None if it is unknown.
+        is_readable: Whether the client may read the topic. Nothing is asked about an unknown id.
         partition: The partition's part of the request.
     """
 
     topic: TopicMetadata | None
+    is_readable: bool
     partition: P_co
 
     @property
@@ -89,7 +92,9 @@ async def errors_of(topics: Iterable[_RequestedTopic[P_co]], rules: CommitRules[
 
 def _offsets_in(topic: _RequestedTopic[P_co], context: RequestContext) -> Iterator[_RequestedOffset[P_co]]:
     known = named_topic(context.services.cluster.metadata, topic.name, topic.topic_id)
-    return (_RequestedOffset(known, partition) for partition in topic.partitions)
+    name = topic.name if known is None else known.name
+    is_readable = not name or context.may(AclOperation.READ, AclResourceType.TOPIC, name)
+    return (_RequestedOffset(known, is_readable, partition) for partition in topic.partitions)
 
 
 async def _errors_of(offsets: Sequence[_RequestedOffset[P_co]], rules: CommitRules[P_co]) -> list[ErrorCode]:
@@ -104,6 +109,8 @@ async def _errors_of(offsets: Sequence[_RequestedOffset[P_co]], rules: CommitRul
 def _refusal(offset: _RequestedOffset[P_co], rules: CommitRules[P_co]) -> ErrorCode:
     # Kafka checks topics and partitions before it asks the group (KafkaApis.handleOffsetCommitRequest), so these errors
     # come even from a group that does not exist.
+    if not offset.is_readable:
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     if offset.topic is None:
         return ErrorCode.UNKNOWN_TOPIC_ID if rules.has_topic_ids else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if not 0 <= offset.index < offset.topic.num_partitions:

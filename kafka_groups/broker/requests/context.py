@@ -81,6 +81,11 @@ class RequestContext:
 
     # ------------------------------------------------------------------------------------------------- rights
 
+    @property
+    def has_authorizer(self) -> bool:
+        """True if the client may lack rights. Look here first where many questions would cost time."""
+        return self.services.cluster.authorizer is not None and not self.connection.is_peer
+
     def may(self, operation: AclOperation, resource_type: AclResourceType, name: str = CLUSTER_NAME) -> bool:
         """Return whether the client may perform an operation on a resource.
 

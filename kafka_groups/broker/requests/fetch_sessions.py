@@ -26,7 +26,7 @@ from kafka_groups.protocol.messages.fetch import (
     PartitionData,
 )
 
-__all__ = ["FetchPlan", "FetchSessions", "FetchTarget", "targets"]
+__all__ = ["FetchPlan", "FetchSessions", "FetchTarget", "TargetKey", "targets"]
 
 _MAX_SESSION_ID = 2**31 - 1
 _EVICTABLE_AFTER_MS = 120_000

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
+from kafka_groups.acls import AclOperation, AclResourceType
+from kafka_groups.broker.authorization.refusals import refusal_of
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
 from kafka_groups.broker.requests.leadership import current_leader
@@ -12,7 +14,13 @@ from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, Coop
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
 from kafka_groups.broker.share_partitions.writing import StateChange
-from kafka_groups.errors import BrokerError, FencedLeaderEpochError, InvalidRequestError, NotLeaderOrFollowerError
+from kafka_groups.errors import (
+    BrokerError,
+    FencedLeaderEpochError,
+    InvalidRequestError,
+    NotLeaderOrFollowerError,
+    UnknownServerError,
+)
 from kafka_groups.protocol.messages.leadership import LeaderIdAndEpoch
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.types import TopicIdPartition
@@ -30,6 +38,7 @@ __all__ = [
     "outcomes_of",
     "partition_of",
     "session_key",
+    "unreadable_partitions",
 ]
 
 P = TypeVar("P")
@@ -79,6 +88,7 @@ def session_key(group_id: str | None, member_id: str | None, context: RequestCon
     Raises:
         UnsupportedVersionError: The feature share.version is at level 0.
         InvalidRequestError: The group id is missing, or the member id is missing, empty or longer than 36 characters.
+        GroupAuthorizationFailedError: The client may not read with the group.
     """
     # The order of checks is that of KafkaApis.handleShareFetchRequest: feature, group id, member id.
     check_share_groups_enabled(context.services)
@@ -90,7 +100,29 @@ def session_key(group_id: str | None, member_id: str | None, context: RequestCon
         raise InvalidRequestError(
             f"Invalid member id: expected 1 to {_MAX_MEMBER_ID_LENGTH} characters, got {len(member_id or '')}."
         )
+    context.require(AclOperation.READ, AclResourceType.GROUP, group_id)
     return ShareSessionKey(group_id, member_id)
+
+
+def unreadable_partitions(
+    partitions: Iterable[TopicIdPartition], context: RequestContext
+) -> dict[TopicIdPartition, BrokerError]:
+    """Return the partitions that the client may not read, with the error. The session has them all the same.
+
+    Raises:
+        UnknownServerError: A topic does not exist, and there is an authorizer.
+    """
+    if not context.has_authorizer:
+        return {}
+    unreadable: dict[TopicIdPartition, BrokerError] = {}
+    for partition in partitions:
+        # Kafka asks its authorizer about a topic without a name, which fails (KafkaApis.handleShareFetchRequest). Only
+        # without an authorizer the client learns that the id is unknown.
+        if partition.topic is None:
+            raise UnknownServerError
+        if not context.may(AclOperation.READ, AclResourceType.TOPIC, partition.topic):
+            unreadable[partition] = refusal_of(AclResourceType.TOPIC)
+    return unreadable
 
 
 def partition_of(context: RequestContext, topic_id: UUID | None, partition: int) -> TopicIdPartition:

@@ -1,9 +1,9 @@
 """A share fetch in progress: what it asks for, and what it found so far."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Self, TypeAlias
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from kafka_groups.broker.share_partitions.partition import SharePartition
 from kafka_groups.broker.share_partitions.reading import NOTHING, Acquired
@@ -114,6 +114,12 @@ class ShareFetching:
     def is_full(self) -> bool:
         """True if the response contains every partition of the session."""
         return self.requested.epoch == INITIAL_EPOCH
+
+    def without(self, partitions: Collection[TopicIdPartition]) -> "ShareFetching":
+        """Return the fetch as if it had not asked for some partitions. Its session stays as it is."""
+        listed = {each: batches for each, batches in self.requested.listed.items() if each not in partitions}
+        order = tuple(each for each in self.order if each not in partitions)
+        return evolve(self, requested=evolve(self.requested, listed=listed), order=order)
 
     def must_tell(self, partition: TopicIdPartition, fetched: FetchedPartition) -> bool:
         """Return whether the response contains this partition. Call this once, because the session stores the result.

@@ -6,6 +6,8 @@ from itertools import count
 from typing import TypeVar
 from uuid import UUID
 
+from attrs import evolve
+
 from kafka_groups.assignment.application.assignor_run import Computed
 from kafka_groups.broker.coordinators.groups.classic.joining import ClassicSources
 from kafka_groups.broker.coordinators.groups.group_type import CoordinatedGroup
@@ -18,7 +20,7 @@ from kafka_groups.broker.coordinators.groups.share.effects import ShareStateEffe
 from kafka_groups.broker.coordinators.groups.share.group import ShareGroup
 from kafka_groups.broker.coordinators.groups.share.responses import described_group
 from kafka_groups.broker.coordinators.groups.streams.effects import ComputeAssignment, CreateInternalTopics
-from kafka_groups.broker.coordinators.groups.streams.responses import with_creation_failures
+from kafka_groups.broker.coordinators.groups.streams.responses import with_creation_failures, with_missing_rights
 from kafka_groups.broker.coordinators.internal_topic import InternalTopic
 from kafka_groups.broker.coordinators.result import Effect, Result
 from kafka_groups.broker.log.entries import Producer
@@ -73,6 +75,10 @@ def group_topic(settings: BrokerSettings, metadata: ClusterMetadata) -> Internal
     configs = {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"}
     partitions, replicas = settings.offsets_topic_num_partitions, settings.offsets_topic_replication_factor
     return InternalTopic(GROUP_TOPIC, partitions, replicas, configs, metadata)
+
+
+def _none_of(_topics: Sequence[str]) -> Sequence[str]:
+    return ()
 
 
 class GroupCoordinator:
@@ -164,27 +170,41 @@ class GroupCoordinator:
         return await self._run(group_id, lambda shard: shard.consumer_group_describe(group_id))
 
     async def streams_group_heartbeat(
-        self, request: StreamsGroupHeartbeatRequest, client: MemberClient, version: int
+        self,
+        request: StreamsGroupHeartbeatRequest,
+        client: MemberClient,
+        version: int,
+        uncreatable: Callable[[Sequence[str]], Sequence[str]] = _none_of,
     ) -> StreamsGroupHeartbeatResponse:
         """Handle a heartbeat of a streams group: a member joins, stays or leaves.
 
         Internal topics that are missing are created after the response is made. If that has failed before, the response
-        says why.
+        says why. If the client may not create one of them, none is created, and the response names those.
+
+        Args:
+            request: The heartbeat.
+            client: Its sender.
+            version: Version of the request.
+            uncreatable: Returns which of some topics the client may not create.
 
         Raises:
             BrokerError: The group has another type or is full, or the member or its topology is invalid.
         """
         now_ms = self._clock.now_ms()
         wanted: list[str] = []
+        refused: list[str] = []
 
         def beat(shard: GroupShard) -> Result[StreamsGroupHeartbeatResponse, GroupRecord]:
             result = shard.streams_group_heartbeat(request, client, version, now_ms)
             creations = (effect for effect in result.effects if isinstance(effect, CreateInternalTopics))
             wanted.extend(info.name for effect in creations for info in effect.topics)
-            return result
+            refused.extend(uncreatable(wanted) if wanted else ())
+            return _without_creations(result) if refused else result
 
         note = self.counters.heard if request.member_epoch >= 0 else None
         response = await self._run(request.group_id, beat, note)
+        if refused:
+            return with_missing_rights(response, refused)
         return with_creation_failures(response, self._internal_topics.failures_of(wanted))
 
     async def streams_group_topology_description_update(
@@ -436,6 +456,11 @@ def _noted(
     result = operation(shard)
     note(result)
     return result
+
+
+def _without_creations(result: Result[T, GroupRecord]) -> Result[T, GroupRecord]:
+    left = tuple(effect for effect in result.effects if not isinstance(effect, CreateInternalTopics))
+    return evolve(result, effects=left)
 
 
 def _given(response: T | None) -> T:

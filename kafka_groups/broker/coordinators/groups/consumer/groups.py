@@ -89,6 +89,7 @@ class ConsumerGroups(RebalancingGroups[ConsumerGroup, ConsumerGroupRecord]):
         self._rules = rules
         self._sources = sources
         self._searches: dict[str, TopicSearch] = {}
+        self._searchers: dict[str, MemberClient] = {}
         self._hashed: dict[str, tuple[int, ConsumerGroupMetadataValue]] = {}
 
     # ---------------------------------------------------------------------------------------- hard state
@@ -98,6 +99,7 @@ class ConsumerGroups(RebalancingGroups[ConsumerGroup, ConsumerGroupRecord]):
 
     def _forget(self, group_id: str) -> None:
         self._hashed.pop(group_id, None)
+        self._searchers.pop(group_id, None)
 
     # ----------------------------------------------------------------------------------------- heartbeats
 
@@ -152,6 +154,7 @@ class ConsumerGroups(RebalancingGroups[ConsumerGroup, ConsumerGroupRecord]):
         # task in Kafka).
         if is_resolution_due(stored, group, self._topics, self._sources.wall_ms()):
             self._timers.set(Deadline(group.group_id, "", _REGEX), now_ms)
+            self._searchers[group.group_id] = client
         # There are three cases in which the assignment is sent, as in GroupMetadataManager.consumerGroupHeartbeat: the
         # member joins, it has sent everything (it may have missed the last response), or its partitions have changed.
         is_due = request.member_epoch == JOIN_GROUP_EPOCH or is_full(request) or has_other_partitions(before, reached)
@@ -311,7 +314,10 @@ class ConsumerGroups(RebalancingGroups[ConsumerGroup, ConsumerGroupRecord]):
     def _find_topics(self, draft: ConsumerDraft, left_us: int, now_ms: int) -> int:
         """Find topics of a group's regular expressions within a budget of time, and return the rest of the budget."""
         group = draft.group
-        search = self._searches.pop(group.group_id, None) or TopicSearch(group.regex_subscribers, self._topics)
+        search = self._searches.pop(group.group_id, None) or self._new_search(group)
+        # The group with the expressions was deleted, and this one has none.
+        if search is None:
+            return left_us
         left_us = search.go_on(left_us)
         # Until the search has ended, members keep the topics found before. Kafka resolves all expressions at once in a
         # background thread; here, turns of limited length keep the event loop free.
@@ -321,6 +327,11 @@ class ConsumerGroups(RebalancingGroups[ConsumerGroup, ConsumerGroupRecord]):
             self._searches[group.group_id] = search
             self._timers.set(Deadline(group.group_id, "", _REGEX), now_ms + 1)
         return left_us
+
+    def _new_search(self, group: ConsumerGroup) -> TopicSearch | None:
+        # As in Kafka, the rights of the member whose heartbeat made the search due count for all members.
+        client = self._searchers.pop(group.group_id, None)
+        return None if client is None else TopicSearch(group.regex_subscribers, self._topics, client.may_describe)
 
     def _session_timeout_ms(self, group: ConsumerGroup, member_id: str) -> int:
         # A classic member sends its session timeout in JoinGroup. For all others the configuration of the group

@@ -4,7 +4,7 @@ As in Kafka, a heartbeat does not wait for that. An operation of its own follows
 there are many topics or costly expressions, it takes several turns, so that the broker can serve others in between.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kafka_groups.broker.coordinators.groups.consumer.group import ConsumerDraft, ConsumerGroup, regex_of
 from kafka_groups.broker.coordinators.groups.consumer.records import ResolvedRegex
@@ -62,6 +62,7 @@ class TopicSearch:
     Args:
         regexes: The expressions, which were checked.
         topics: The topics at the moment. Later changes make another search due.
+        may_describe: Returns whether the member may describe a topic. It never finds others.
 
     Attributes:
         found: The topics of each expression that was searched for completely.
@@ -69,10 +70,11 @@ class TopicSearch:
         is_over: Whether nothing is left to do.
     """
 
-    def __init__(self, regexes: Iterable[str], topics: TopicsImage) -> None:
+    def __init__(self, regexes: Iterable[str], topics: TopicsImage, may_describe: Callable[[str], bool]) -> None:
         self.found: dict[str, frozenset[str]] = {}
         self.version = topics.version
         self.is_over = False
+        self._may_describe = may_describe
         self._costs_us = self._search(sorted(regexes), [topic.name for topic in topics.topics()])
 
     def go_on(self, budget_us: int) -> int:
@@ -91,10 +93,10 @@ class TopicSearch:
             pattern = compile_pattern(regex)
             yield pattern.cost_us
             matching = []
-            # Kafka also leaves out topics that the member may not describe (filterTopicDescribeAuthorizedTopics); here,
-            # any client may.
             for name in names:
-                if pattern.matches(name):
+                # Topics that the member may not describe are left out silently
+                # (GroupMetadataManager.filterTopicDescribeAuthorizedTopics in Kafka).
+                if pattern.matches(name) and self._may_describe(name):
                     matching.append(name)
                 yield pattern.cost_of_us(name)
             self.found[regex] = frozenset(matching)

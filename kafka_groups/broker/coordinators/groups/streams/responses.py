@@ -38,6 +38,7 @@ __all__ = [
     "partitions_by_endpoint",
     "statuses",
     "with_creation_failures",
+    "with_missing_rights",
     "with_tasks",
 ]
 
@@ -125,6 +126,21 @@ def with_creation_failures(
         if each.status_code == StreamsStatus.MISSING_INTERNAL_TOPICS
         else each
         for each in response.status
+    )
+    return evolve(response, status=told)
+
+
+def with_missing_rights(
+    response: StreamsGroupHeartbeatResponse, topics: Sequence[str]
+) -> StreamsGroupHeartbeatResponse:
+    """Return a response whose status about missing internal topics names those that the client may not create."""
+    # The text is Kafka's (KafkaApis.handleStreamsGroupHeartbeat). Topics are created only with this status.
+    added = f"; Unauthorized to CREATE on topics {', '.join(topics)}."
+    told = tuple(
+        evolve(each, status_detail=each.status_detail.rstrip(".") + added)
+        if each.status_code == StreamsStatus.MISSING_INTERNAL_TOPICS
+        else each
+        for each in response.status or ()
     )
     return evolve(response, status=told)
 

@@ -3,6 +3,7 @@
 import pytest
 
 from kafka_groups.broker.coordinators.groups.consumer.regexes import TopicSearch
+from kafka_groups.broker.coordinators.groups.member_client import any_topic
 from kafka_groups.broker.coordinators.groups.topic_patterns import TopicPattern, compile_pattern
 from tests.support.broker.consumer_groups import Consumers
 from tests.support.topic_patterns import HEAVY, MOST_STEPS
@@ -25,7 +26,7 @@ def test_a_turn_does_a_bounded_amount_of_work(text: str, monkeypatch: pytest.Mon
     topics = Consumers().topics
     for number in range(50):
         topics.create(f"{'x' * 240}-{number}", 1)
-    search, pattern = TopicSearch([text], topics), compile_pattern(text)
+    search, pattern = TopicSearch([text], topics, any_topic), compile_pattern(text)
     steps: list[int] = []
     monkeypatch.setattr(TopicPattern, "matches", lambda pattern, name: steps.append(pattern.steps_of(name)))
     turns = []
@@ -39,11 +40,11 @@ def test_a_turn_does_a_bounded_amount_of_work(text: str, monkeypatch: pytest.Mon
 
 def test_expressions_that_are_costly_to_compile_take_turns() -> None:
     texts = [f"(?:x?y?z?){{{number}}}" for number in range(900, 1_000)]
-    assert turns_of(TopicSearch(texts, Consumers().topics)) >= 20
+    assert turns_of(TopicSearch(texts, Consumers().topics, any_topic)) >= 20
 
 
 def test_usual_expressions_need_few_turns() -> None:
     topics = Consumers().topics
     for number in range(300):
         topics.create(f"orders-eu-{number}", 1)
-    assert turns_of(TopicSearch(["orders-.*", "[^_].*", r"orders-(eu|us)-\d+"], topics)) <= 5
+    assert turns_of(TopicSearch(["orders-.*", "[^_].*", r"orders-(eu|us)-\d+"], topics, any_topic)) <= 5
