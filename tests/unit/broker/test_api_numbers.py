@@ -10,7 +10,6 @@ from uuid import UUID
 
 import pytest
 from attrs import evolve
-from crc32c import crc32c
 
 from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.cluster import EmbeddedCluster
@@ -19,6 +18,7 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
+from kafka_groups.protocol.record_batch import crc32c
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from tests.support.requests.number_requests import (
     CASES,
@@ -125,7 +125,7 @@ async def test_a_huge_number_in_the_header_of_a_batch_is_answered_soon(field: st
     for number in (2**31 - 1, -1, -(2**31)):
         batch = bytearray(BATCH)
         batch[place : place + 4] = struct.pack(">i", number)
-        batch[17:21] = struct.pack(">I", crc32c(bytes(batch[21:])))
+        batch[17:21] = struct.pack(">I", crc32c(memoryview(batch)[21:]))
         network = MemoryNetwork()
         async with EmbeddedCluster(network=network) as cluster:
             host, _, port = cluster.bootstrap_servers.partition(":")

@@ -1,10 +1,14 @@
+import random
 import struct
+from collections.abc import Iterator
 
 import aiokafka.record._crecords as compiled
+import google_crc32c
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
 from kafka_groups.errors import CorruptRecordError
+from kafka_groups.protocol import record_batch
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.record_batch import (
     HEADER_BYTES,
@@ -40,6 +44,35 @@ def test_the_compiled_codec_is_the_one_in_use() -> None:
     assert DefaultRecordBatchBuilder is compiled.DefaultRecordBatchBuilder
     record = next(only(build_batch(RECORDS)).records())
     assert type(record).__module__ == "aiokafka.record._crecords.default_records"
+
+
+@pytest.fixture
+def without_google_crc32c(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine where google-crc32c computes in Python."""
+    record_batch._checksum.cache_clear()
+    monkeypatch.setattr("google_crc32c.implementation", "python")
+    yield
+    record_batch._checksum.cache_clear()
+
+
+CHECKED = b"123456789"
+CHECKSUM = 0xE3069283
+"""What the catalogue of parametrised CRC algorithms gives as CRC-32C's check value."""
+
+
+def test_the_checksum_of_any_bytes_like_object_is_crc_32c() -> None:
+    assert record_batch._checksum() is google_crc32c.value
+    given = (CHECKED, bytearray(CHECKED), memoryview(CHECKED), memoryview(b"x" + CHECKED)[1:])
+    assert [crc32c(data) for data in given] == [CHECKSUM] * 4
+    assert crc32c(b"") == 0
+
+
+@pytest.mark.usefixtures("without_google_crc32c")
+def test_without_its_compiled_library_the_checksum_is_computed_by_another_compiled_one() -> None:
+    assert record_batch._checksum() is compiled.crc32c_cython
+    for size in (0, 1, 7, 64, 1_001, 70_000):
+        data = random.Random(size).randbytes(size)
+        assert crc32c(memoryview(data)) == google_crc32c.value(data)
 
 
 @pytest.mark.parametrize("codec", list(Compression))
