@@ -6,6 +6,9 @@ from contextvars import copy_context
 from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar
 
+from attrs import evolve
+
+from kafka_groups.acls import AclBinding
 from kafka_groups.broker.cluster_core import ClusterCore, cluster_network, cluster_parts
 from kafka_groups.broker.faults import Faults
 from kafka_groups.broker.log.store import LogStore
@@ -20,6 +23,7 @@ from kafka_groups.broker.profile import DEFAULT_PROFILE, profile_named
 from kafka_groups.broker.runtime.log_cleaner import CleanedLog
 from kafka_groups.broker.security import BrokerSecurity
 from kafka_groups.config.cluster.broker import BrokerSettings
+from kafka_groups.config.readers import STANDARD_AUTHORIZER
 from kafka_groups.errors import IllegalStateError
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.net.loop_thread import LoopThread
@@ -52,10 +56,13 @@ class EmbeddedCluster:
             because clients tell clusters apart by their ids. With a clock in virtual time it depends on the seed, too.
         profile: The release of Kafka that the brokers act as: "4.2", "4.3" or "4.4". What a release does not have, they
             refuse as that release does.
+        acls: ACLs that the cluster starts with. If they are given, even none of them, the brokers check each request
+            against the ACLs, which clients can change. So does the setting `authorizer.class.name`. Otherwise every
+            client may do everything. The methods of this class are never checked.
 
     Raises:
         InvalidConfigError: A setting is unknown, the release does not have it, or its value is invalid.
-        ConfigurationError: The TLS files of `security` cannot be used.
+        ConfigurationError: The TLS files of `security` cannot be used, or an ACL is invalid.
         ValueError: `brokers` is less than 1, the profile is unknown, or there is a network as well as TLS in
             `security`.
     """
@@ -71,15 +78,19 @@ class EmbeddedCluster:
         clock: Clock | None = None,
         seed: int = 0,
         profile: str = DEFAULT_PROFILE.name,
+        acls: Iterable[AclBinding] | None = None,
     ) -> None:
         if brokers < 1:
             raise ValueError(f"Invalid number of brokers {brokers}: a cluster has at least one.")
         release = profile_named(profile)
         given = release.settings(settings)
+        if acls is not None:
+            given = evolve(given, authorizer_class_name=STANDARD_AUTHORIZER)
         security = security or BrokerSecurity()
         network = cluster_network(network, security, given)
         parts = cluster_parts(network, clock or SystemClock(), given, security, seed, release)
         self._core = ClusterCore(brokers, port, parts)
+        self._core.create_acls(acls or ())
         self._thread: LoopThread | None = None
         self._state = "not started"
         self._context = copy_context()

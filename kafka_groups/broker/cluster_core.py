@@ -3,10 +3,13 @@
 import asyncio
 import random
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import cast
 
+from kafka_groups.acls import AclBinding
+from kafka_groups.broker.authorization.authorizer import configured_authorizer
+from kafka_groups.broker.authorization.creations import check_creation
 from kafka_groups.broker.configs.group_configs import GroupConfigs
 from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.faults import Faults
@@ -33,7 +36,13 @@ from kafka_groups.config.cluster.groups import (
     streams_group_config,
 )
 from kafka_groups.config.security.sasl import Password, SaslSettings
-from kafka_groups.errors import InvalidTopicError, LeaderNotAvailableError, UnknownTopicOrPartitionError
+from kafka_groups.errors import (
+    ConfigurationError,
+    InvalidRequestError,
+    InvalidTopicError,
+    LeaderNotAvailableError,
+    UnknownTopicOrPartitionError,
+)
 from kafka_groups.net.clock import Clock, SystemClock
 from kafka_groups.net.login import Login, login_with
 from kafka_groups.net.memory import MemoryNetwork
@@ -180,6 +189,20 @@ class ClusterCore:
         nodes = self.nodes.values() if node_id is None else (self.nodes[node_id],)
         return read_metrics(node.counters() for node in nodes)
 
+    def create_acls(self, acls: Iterable[AclBinding]) -> None:
+        """Add ACLs, as `EmbeddedCluster` does with its own.
+
+        Raises:
+            ConfigurationError: One is invalid.
+        """
+        bindings = list(acls)
+        for binding in bindings:
+            try:
+                check_creation(binding, reads_blocks=self.parts.profile.has_acl_address_blocks)
+            except InvalidRequestError as error:
+                raise ConfigurationError(f"Invalid ACL {binding}: {error}") from None
+        self.parts.metadata.change_acls(bindings)
+
     def alter_group_configs(self, group_id: str, changes: Mapping[str, str | None]) -> None:
         """Change a group's configuration."""
         metadata = self.parts.metadata
@@ -254,6 +277,7 @@ def cluster_parts(
         ),
         security=security,
         scram=scram,
+        authorizer=configured_authorizer(metadata, settings, profile),
     )
 
 

@@ -54,6 +54,7 @@ class Profile:
         first_share_group_epoch: The group epoch after the first member of a share group joined.
         settles_empty_share_groups: Whether the assignment epoch follows when the last member of a share group leaves.
         has_static_streams_members: Whether members of streams groups may be static and report offsets of tasks.
+        has_acl_address_blocks: Whether the host of an ACL can be a block of addresses.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Profile:
     first_share_group_epoch: int = 2
     settles_empty_share_groups: bool = True
     has_static_streams_members: bool = True
+    has_acl_address_blocks: bool = True
 
     def __str__(self) -> str:
         return f"Kafka {self.name}"
@@ -208,6 +210,9 @@ _4_4 = Profile(
         END_TXN=(0, 5),
         WRITE_TXN_MARKERS=(1, 2),
         TXN_OFFSET_COMMIT=(0, 6),
+        DESCRIBE_ACLS=(1, 3),
+        CREATE_ACLS=(1, 3),
+        DELETE_ACLS=(1, 3),
         DESCRIBE_CONFIGS=(1, 4),
         SASL_AUTHENTICATE=(0, 2),
         CREATE_PARTITIONS=(0, 3),
@@ -276,6 +281,7 @@ _4_3 = evolve(
     lowest_metadata_level=30,
     settles_empty_share_groups=False,
     has_static_streams_members=False,
+    has_acl_address_blocks=False,
     missing_broker_keys=_NEW_IN_4_4,
     missing_group_keys=frozenset({"streams.assignor.name", "streams.rack.aware.assignment.tags"}),
 )

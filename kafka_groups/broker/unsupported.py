@@ -55,7 +55,7 @@ def _apis(why: str, **keys: int) -> Iterator[Unsupported]:
 
 _DEAD_LETTERS = "Dead-letter queues (KIP-1191)"
 _SHARE_STATE = "Buffers, threads and replicas of the share coordinator, whose records are in memory"
-_AUTHORIZATION = "Authorization and delegation tokens"
+_DELEGATION_TOKENS = "Delegation tokens"
 _CLUSTER = "Replicas, quorum and log directories: the brokers share one log and have no controllers"
 _QUOTAS = "Quotas"
 _OLD = "Replaced by IncrementalAlterConfigs and SaslHandshake v1, which all current clients use"
@@ -83,10 +83,7 @@ UNSUPPORTED: tuple[Unsupported, ...] = (
         "share.coordinator.threads share.coordinator.write.timeout.ms",
     ),
     *_apis(
-        _AUTHORIZATION,
-        DescribeAcls=29,
-        CreateAcls=30,
-        DeleteAcls=31,
+        _DELEGATION_TOKENS,
         CreateDelegationToken=38,
         RenewDelegationToken=39,
         ExpireDelegationToken=40,

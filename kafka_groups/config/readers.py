@@ -9,10 +9,12 @@ from kafka_groups.functions import idle_kind
 
 __all__ = [
     "PATH_ANNOTATION",
+    "STANDARD_AUTHORIZER",
     "UnfitError",
     "duration_ms",
     "is_utf8",
     "offset_reset_duration_ms",
+    "read_authorizer",
     "read_boolean",
     "read_callable",
     "read_endpoint_identification",
@@ -25,6 +27,7 @@ __all__ = [
     "read_offset_reset",
     "read_part",
     "read_path",
+    "read_principals",
     "read_tags",
     "read_text",
     "read_upper_case",
@@ -42,6 +45,9 @@ _DURATION = re.compile(
 _SECONDS_OF = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
 _NANOSECONDS = 10**9
 _LONG_MAX = 2**63 - 1
+
+STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+"""The name of Kafka's authorizer, the only one that the embedded broker has."""
 
 PATH_ANNOTATION = "str | PathLike[str]"
 """The Python type of what `read_path` takes."""
@@ -128,6 +134,23 @@ def read_list(value: object) -> tuple[str, ...]:
     if not isinstance(parts, Iterable) or isinstance(parts, (bytes, bytearray)):
         raise UnfitError("not a list")
     return tuple(word for part in parts if (word := read_text(part)))
+
+
+def read_principals(value: object) -> tuple[str, ...]:
+    """Read a sequence of principals such as `User:ann`, or text with principals separated by semicolons."""
+    principals = read_list(value.split(";") if isinstance(value, str) else value)
+    for principal in principals:
+        if ":" not in principal:
+            raise UnfitError(f"{principal!r} has no type")
+    return principals
+
+
+def read_authorizer(value: object) -> str:
+    """Read the name of Kafka's authorizer, or empty text."""
+    name = read_text(value)
+    if name not in ("", STANDARD_AUTHORIZER):
+        raise UnfitError("the embedded broker does not have this authorizer")
+    return name
 
 
 def read_upper_case(value: object) -> str:

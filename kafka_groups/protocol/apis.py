@@ -40,6 +40,9 @@ class ApiKey(enum.IntEnum):
     END_TXN = 26
     WRITE_TXN_MARKERS = 27
     TXN_OFFSET_COMMIT = 28
+    DESCRIBE_ACLS = 29
+    CREATE_ACLS = 30
+    DELETE_ACLS = 31
     DESCRIBE_CONFIGS = 32
     SASL_AUTHENTICATE = 36
     CREATE_PARTITIONS = 37
@@ -171,6 +174,9 @@ APIS: Mapping[ApiKey, Api] = MappingProxyType({
         _api(ApiKey.END_TXN, 0, 5),
         _api(ApiKey.WRITE_TXN_MARKERS, 1, 2),
         _api(ApiKey.TXN_OFFSET_COMMIT, 0, 6),
+        _api(ApiKey.DESCRIBE_ACLS, 1, 3),
+        _api(ApiKey.CREATE_ACLS, 1, 3),
+        _api(ApiKey.DELETE_ACLS, 1, 3),
         _api(ApiKey.DESCRIBE_CONFIGS, 1, 4),
         _api(ApiKey.SASL_AUTHENTICATE, 0, 2),
         _api(ApiKey.CREATE_PARTITIONS, 0, 3),

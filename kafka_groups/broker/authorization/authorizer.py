@@ -9,8 +9,10 @@ from attrs import frozen
 from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.authorization.bindings import AccessControlLists
 from kafka_groups.broker.authorization.decisions import AclDecisions
+from kafka_groups.broker.profile import Profile
+from kafka_groups.config.cluster.broker import BrokerSettings
 
-__all__ = ["MOST_DECISIONS", "AccessControlListsOwner", "Authorizer", "AuthorizerRules"]
+__all__ = ["MOST_DECISIONS", "AccessControlListsOwner", "Authorizer", "AuthorizerRules", "configured_authorizer"]
 
 MOST_DECISIONS: Final = 10_000
 """The number of decisions that an authorizer remembers. Those that were used least recently go first."""
@@ -92,3 +94,17 @@ class Authorizer:
             return decisions.is_allowed(principal, host, operation, resource_type, name)
 
         return decide
+
+
+def configured_authorizer(
+    owner: AccessControlListsOwner, settings: BrokerSettings, profile: Profile
+) -> Authorizer | None:
+    """Return the authorizer that brokers of a release with these settings have, or None if they have none."""
+    if not settings.authorizer_class_name:
+        return None
+    rules = AuthorizerRules(
+        super_users=frozenset(settings.super_users),
+        allows_without_acls=settings.allow_everyone_if_no_acl_found,
+        reads_blocks=profile.has_acl_address_blocks,
+    )
+    return Authorizer(owner, rules)

@@ -19,6 +19,7 @@ from kafka_groups.config.cluster.share_group import (
 )
 from kafka_groups.config.cluster.streams_group import StreamsGroupConfig, StreamsGroupSettings
 from kafka_groups.config.keys import Key, KeyType
+from kafka_groups.config.readers import STANDARD_AUTHORIZER, read_authorizer, read_principals
 from kafka_groups.config.settings import KeyTable, read_keys, setting
 from kafka_groups.errors import InvalidConfigError
 
@@ -353,6 +354,39 @@ class BrokerSettings(StreamsGroupSettings):
         minimum=0,
     )
 
+    authorizer_class_name: str = setting(
+        Key(
+            name="authorizer.class.name",
+            type=KeyType.STRING,
+            default="",
+            reader=read_authorizer,
+            form=f"{STANDARD_AUTHORIZER}, or empty text for none",
+            doc="Kafka's StandardAuthorizer checks each request against the ACLs. Without it, everything is allowed.",
+            error=InvalidConfigError,
+        )
+    )
+    super_users: tuple[str, ...] = setting(
+        Key(
+            name="super.users",
+            type=KeyType.LIST,
+            default=(),
+            reader=read_principals,
+            form="principals such as User:ann, separated by semicolons",
+            annotation="str | tuple[str, ...]",
+            doc="Principals that may do everything, whatever ACLs say. Only the authorizer reads them.",
+            error=InvalidConfigError,
+        )
+    )
+    allow_everyone_if_no_acl_found: bool = setting(
+        Key(
+            name="allow.everyone.if.no.acl.found",
+            type=KeyType.BOOLEAN,
+            default=False,
+            doc="Whether the authorizer allows everything on a resource that no ACL applies to.",
+            error=InvalidConfigError,
+        )
+    )
+
     def __attrs_post_init__(self) -> None:
         """Check the settings against each other."""
         for kind in LIMITED:
@@ -371,8 +405,13 @@ BROKER_KEYS = KeyTable(BrokerSettings)
 _BROKER_DOTTED = KeyTable(BrokerSettings, dotted_only=True)
 
 
-OWN_BROKER_KEYS = frozenset({"group.streams.assignor.timeout.ms"})
-"""The keys that Kafka does not have. DescribeConfigs does not show them, as its clients know Kafka's keys only."""
+OWN_BROKER_KEYS = frozenset({
+    "allow.everyone.if.no.acl.found", "group.streams.assignor.timeout.ms", "super.users",
+})  # fmt: skip
+"""The keys that Kafka's brokers do not define: one is ours, and two are read by Kafka's authorizer alone.
+
+DescribeConfigs does not show them, as its clients know Kafka's keys only. Kafka shows the authorizer's without values.
+"""
 
 
 def broker_keys() -> dict[str, Key]:

@@ -6,6 +6,7 @@ from itertools import count
 
 from attrs import evolve
 
+from kafka_groups.broker.authorization.authorizer import configured_authorizer
 from kafka_groups.broker.coordinators.groups.settings import GroupConfigSources
 from kafka_groups.broker.log.store import LogStore
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
@@ -105,12 +106,12 @@ def parts_of(
         clock: Their clock; one that stands still when it is not given.
         profile: The release that they act as.
     """
-    network = MemoryNetwork()
+    network, settings = MemoryNetwork(), settings or broker_settings()
     return ClusterParts(
         network=network,
         peer_network=PeerNetwork(network, "brokers.internal", Access(None), {}),
         clock=clock or ManualClock(),
-        settings=settings or broker_settings(),
+        settings=settings,
         profile=profile,
         seed=1,
         metadata=metadata,
@@ -119,4 +120,5 @@ def parts_of(
             lambda _group_id: ConsumerGroupConfig(assignment_interval_ms=0),
             lambda _group_id: StreamsGroupConfig(assignment_interval_ms=0),
         ),
+        authorizer=configured_authorizer(metadata, settings, profile),
     )

@@ -53,6 +53,7 @@ def large_requests(place: Place, items: int) -> Iterator[tuple[str, Any]]:
     yield from _offset_requests(place, items)
     yield from _classic_requests(place, items)
     yield from _transaction_requests(place, items)
+    yield from _acl_requests(place, items)
 
 
 def _share_requests(place: Place, items: int) -> Iterator[tuple[str, Any]]:
@@ -134,6 +135,13 @@ def _offset_requests(place: Place, items: int) -> Iterator[tuple[str, Any]]:
     yield "OffsetFetch, groups", _repeat(fetch, "groups", items, lambda each, _: each)
     yield "OffsetDelete, partitions", _inner(delete, "topics", "partitions", items, _numbered("partition_index"))
     yield "OffsetDelete, topics", _repeat(delete, "topics", items, lambda each, n: evolve(each, name=f"unknown-{n}"))
+
+
+def _acl_requests(place: Place, items: int) -> Iterator[tuple[str, Any]]:
+    create, delete = (CASES[key].request(place) for key in (ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS))
+    yield "CreateAcls", _repeat(create, "creations", items, lambda each, n: evolve(each, resource_name=f"t{n}"))
+    yield "DescribeAcls", CASES[ApiKey.DESCRIBE_ACLS].request(place)
+    yield "DeleteAcls", _repeat(delete, "filters", items, lambda each, n: evolve(each, resource_name_filter=f"t{n}"))
 
 
 def _transaction_requests(place: Place, items: int) -> Iterator[tuple[str, Any]]:

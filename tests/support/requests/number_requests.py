@@ -1,12 +1,13 @@
 """A request of every API that an embedded broker answers without an error, and the same with one huge number in it."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import attrs
 from attrs import evolve, frozen
 
+from kafka_groups.acls import AclOperation, AclPatternType, AclPermission, AclResourceType
 from kafka_groups.broker.profile import DEFAULT_PROFILE
 from kafka_groups.protocol.apis import ApiKey, api_of
 from kafka_groups.protocol.codec import encode_request
@@ -31,6 +32,7 @@ from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
 from kafka_groups.protocol.messages.config_resources import TOPIC_RESOURCE
 from kafka_groups.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from kafka_groups.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from kafka_groups.protocol.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -41,6 +43,7 @@ from kafka_groups.protocol.messages.create_topics import (
     CreatableTopic,
     CreateTopicsRequest,
 )
+from kafka_groups.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_groups.protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -57,6 +60,7 @@ from kafka_groups.protocol.messages.delete_share_group_state import (
     DeleteShareStateTopic,
 )
 from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from kafka_groups.protocol.messages.describe_acls import DescribeAclsRequest
 from kafka_groups.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafka_groups.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kafka_groups.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -218,6 +222,9 @@ _MEMBER_ERRORS = frozenset({
 """Nobody has joined the group."""
 
 
+T = TypeVar("T")
+
+
 def _share_fetch(place: Place, epoch: int, acknowledged: tuple[AcknowledgementBatch, ...] = ()) -> ShareFetchRequest:
     partition = ShareFetchPartition(partition_index=0, acknowledgement_batches=acknowledged)
     return ShareFetchRequest(
@@ -334,6 +341,34 @@ def _alter_credentials(_: Place) -> AlterUserScramCredentialsRequest:
     )
     return AlterUserScramCredentialsRequest(
         deletions=(ScramCredentialDeletion(name="bob", mechanism=1),), upsertions=(upsertion,)
+    )
+
+
+_NO_AUTHORIZER = frozenset({ErrorCode.SECURITY_DISABLED})
+
+
+def _create_acls(place: Place) -> CreateAclsRequest:
+    creation = AclCreation(
+        resource_type=AclResourceType.TOPIC,
+        resource_name=place.topic,
+        resource_pattern_type=AclPatternType.LITERAL,
+        principal="User:ann",
+        host="*",
+        operation=AclOperation.READ,
+        permission_type=AclPermission.ALLOW,
+    )
+    return CreateAclsRequest(creations=(creation,))
+
+
+def _acl_filter(filter_class: Callable[..., T], place: Place) -> T:
+    return filter_class(
+        resource_type_filter=AclResourceType.TOPIC,
+        resource_name_filter=place.topic,
+        pattern_type_filter=AclPatternType.LITERAL,
+        principal_filter=None,
+        host_filter=None,
+        operation=AclOperation.ANY,
+        permission_type=AclPermission.ANY,
     )
 
 
@@ -498,6 +533,11 @@ CASES: dict[ApiKey, Case] = {
         lambda _: DescribeTransactionsRequest(transactional_ids=("tx",)), _with_producer
     ),
     ApiKey.LIST_TRANSACTIONS: Case(lambda _: ListTransactionsRequest()),
+    ApiKey.CREATE_ACLS: Case(_create_acls, allowed=_NO_AUTHORIZER),
+    ApiKey.DESCRIBE_ACLS: Case(lambda place: _acl_filter(DescribeAclsRequest, place), allowed=_NO_AUTHORIZER),
+    ApiKey.DELETE_ACLS: Case(
+        lambda place: DeleteAclsRequest(filters=(_acl_filter(DeleteAclsFilter, place),)), allowed=_NO_AUTHORIZER
+    ),
     ApiKey.DESCRIBE_CONFIGS: Case(_describe_configs),
     ApiKey.CREATE_PARTITIONS: Case(_create_partitions),
     ApiKey.DELETE_GROUPS: Case(

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.faults import DROP_CONNECTION
 from kafka_groups.config.cluster.broker import broker_settings
 from kafka_groups.errors import (
+    ConfigurationError,
     DisconnectedError,
     IllegalStateError,
     InvalidConfigError,
@@ -30,6 +32,7 @@ from kafka_groups.net.network import Network
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.describe_acls import DescribeAclsRequest
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kafka_groups.protocol.messages.share_group_heartbeat import (
@@ -38,7 +41,10 @@ from kafka_groups.protocol.messages.share_group_heartbeat import (
 )
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from tests.support.alone import alone
+from tests.support.broker.acls import allow
 from tests.support.open_things import OpenThings
+
+CLUSTER = AclResourceType.CLUSTER
 
 
 async def ask(network: Network, address: str, request: object, version: int) -> Any:
@@ -414,3 +420,27 @@ def test_a_request_above_the_limit_of_the_settings_ends_its_connection() -> None
         request = MetadataRequest(topics=(MetadataRequestTopic(name="t" * 200),))
         with pytest.raises(DisconnectedError):
             asyncio.run(ask(TcpNetwork(), addresses(cluster)[0], request, 12))
+
+
+def test_acls_that_are_given_are_there_and_turn_the_authorizer_on() -> None:
+    with EmbeddedCluster(acls=[allow(AclOperation.READ)]) as cluster:
+        assert list(cluster.metadata.acls) == [allow(AclOperation.READ)]
+
+
+def test_an_invalid_acl_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"^Invalid ACL AclBinding.*abc/8.*: Invalid CIDR notation"):
+        EmbeddedCluster(acls=[allow(AclOperation.READ, host="abc/8")])
+    EmbeddedCluster(acls=[allow(AclOperation.READ, host="abc/8")], profile="4.3")
+
+
+async def test_an_authorizer_asks_clients_in_memory_too() -> None:
+    network = MemoryNetwork()
+    filter_ = DescribeAclsRequest(resource_type_filter=1, pattern_type_filter=1, operation=1, permission_type=1)
+    codes = {}
+    for acls in (None, [], [allow(AclOperation.ALL, "kafka-cluster", of=CLUSTER, who="User:ANONYMOUS")]):
+        async with EmbeddedCluster(network=network, acls=acls) as cluster:
+            response = await ask(network, addresses(cluster)[0], filter_, 3)
+            codes[len(acls) if acls is not None else None] = response.error_code
+    assert codes == {
+        None: ErrorCode.SECURITY_DISABLED, 0: ErrorCode.CLUSTER_AUTHORIZATION_FAILED, 1: ErrorCode.NONE,
+    }  # fmt: skip

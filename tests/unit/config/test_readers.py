@@ -169,3 +169,23 @@ def test_paths_of_text_are_read() -> None:
 def test_other_paths_are_refused(value: object) -> None:
     with pytest.raises(UnfitError, match="not a string"):
         readers.read_path(value)
+
+
+@pytest.mark.parametrize(
+    "value", ["User:ann;User:CN=bob,O=Acme", " User:ann ; User:CN=bob,O=Acme;", ("User:ann", "User:CN=bob,O=Acme")]
+)
+def test_principals_are_separated_by_semicolons(value: object) -> None:
+    assert readers.read_principals(value) == ("User:ann", "User:CN=bob,O=Acme")
+    assert readers.read_principals("") == ()
+
+
+def test_a_principal_has_a_type() -> None:
+    with pytest.raises(UnfitError, match="'ann' has no type"):
+        readers.read_principals("User:bob;ann")
+
+
+def test_the_only_authorizer_is_kafkas() -> None:
+    assert readers.read_authorizer(f" {readers.STANDARD_AUTHORIZER} ") == readers.STANDARD_AUTHORIZER
+    assert readers.read_authorizer("") == ""
+    with pytest.raises(UnfitError, match="does not have this authorizer"):
+        readers.read_authorizer("com.acme.Authorizer")

@@ -1,11 +1,21 @@
 import random
 from unittest.mock import patch
 
+from attrs import evolve
+
 from kafka_groups.acls import AclOperation, AclResourceType
-from kafka_groups.broker.authorization.authorizer import MOST_DECISIONS, Authorizer, AuthorizerRules
+from kafka_groups.broker.authorization.authorizer import (
+    MOST_DECISIONS,
+    Authorizer,
+    AuthorizerRules,
+    configured_authorizer,
+)
 from kafka_groups.broker.authorization.decisions import AclDecisions
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
+from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES
+from kafka_groups.config.cluster.broker import broker_settings
+from kafka_groups.config.readers import STANDARD_AUTHORIZER
 from tests.support.broker.acls import allow
 
 READ, TOPIC = AclOperation.READ, AclResourceType.TOPIC
@@ -58,3 +68,16 @@ def test_rules_decide() -> None:
     assert not authorizer.is_allowed("User:ann", "10.1.2.3", READ, TOPIC, "orders")
     assert authorizer.is_allowed("User:root", "10.1.2.3", READ, TOPIC, "orders")
     assert repr(authorizer) == "<Authorizer with 1 super users>"
+
+
+def test_settings_configure_the_authorizer() -> None:
+    metadata = ClusterMetadata(random.Random(1))
+    off = broker_settings({"super.users": "User:root", "allow.everyone.if.no.acl.found": "true"})
+    assert configured_authorizer(metadata, off, DEFAULT_PROFILE) is None
+    authorizer = configured_authorizer(
+        metadata, evolve(off, authorizer_class_name=STANDARD_AUTHORIZER), PROFILES["4.3"]
+    )
+    assert authorizer is not None
+    assert authorizer.rules == AuthorizerRules(
+        super_users=frozenset({"User:root"}), allows_without_acls=True, reads_blocks=False
+    )

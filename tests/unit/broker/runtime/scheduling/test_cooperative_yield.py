@@ -13,6 +13,7 @@ import pytest
 
 from kafka_groups.broker.api.handlers import HANDLERS
 from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.security import ANONYMOUS
 from kafka_groups.net.memory import MemoryNetwork
 from kafka_groups.net.network import FrameTransport
 from kafka_groups.protocol.apis import ApiKey, api_of
@@ -65,7 +66,7 @@ class Calls:
 async def most_calls(items: int) -> dict[str, int]:
     """Send all requests to a new broker; return the most calls between two turns, for each of them."""
     network, found = MemoryNetwork(), {}
-    async with EmbeddedCluster(network=network) as cluster:
+    async with EmbeddedCluster(network=network, acls=[], settings={"super.users": ANONYMOUS}) as cluster:
         host, _, port = cluster.bootstrap_servers.partition(":")
         async with RawClient(network, host, int(port)) as client:
             place = await place_in(cluster, client)
