@@ -20,10 +20,10 @@ __all__ = ["KafkaAdmin"]
 class KafkaAdmin(StreamsGroupCalls):
     """An admin client; its methods block.
 
-    It lists, describes and deletes share groups (KIP-932) and streams groups (KIP-1071), describes and changes their
-    offsets and configurations, and removes members of classic and consumer groups (KIP-345). It creates, describes and
-    deletes topics, adds partitions, deletes records, and changes configurations of topics and brokers. It lists and
-    describes transactions and their producers, fences producers, and aborts hanging transactions (KIP-664).
+    It lists, describes and deletes groups of any type, describes and changes offsets and configurations of share groups
+    (KIP-932) and streams groups (KIP-1071), and removes members of classic and consumer groups (KIP-345). It creates,
+    describes and deletes topics, adds partitions, deletes records, and changes configurations of topics and brokers. It
+    lists and describes transactions and their producers, fences producers, and aborts hanging transactions (KIP-664).
 
     Each call finds the brokers that are responsible, and retries what may pass until its timeout. A failure of one
     group or partition does not affect the others: it is returned in `Results.errors`. A call about a single group

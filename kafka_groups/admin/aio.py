@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Literal, Self, Unpack
 
 from kafka_groups.admin.aio_configs import AsyncConfigCalls
+from kafka_groups.admin.aio_groups import AsyncGroupCalls
 from kafka_groups.admin.aio_streams import AsyncStreamsGroupCalls
 from kafka_groups.admin.aio_topics import AsyncTopicCalls
 from kafka_groups.admin.aio_transactions import AsyncTransactionCalls
@@ -42,13 +43,15 @@ from kafka_groups.types import TopicPartition
 __all__ = ["AsyncKafkaAdmin"]
 
 
-class AsyncKafkaAdmin(AsyncStreamsGroupCalls, AsyncTopicCalls, AsyncConfigCalls, AsyncTransactionCalls):
+class AsyncKafkaAdmin(
+    AsyncStreamsGroupCalls, AsyncGroupCalls, AsyncConfigCalls, AsyncTopicCalls, AsyncTransactionCalls
+):
     """An admin client, for asyncio.
 
-    It lists, describes and deletes share groups (KIP-932) and streams groups (KIP-1071), describes and changes their
-    offsets and configurations, and removes members of classic and consumer groups (KIP-345). It creates, describes and
-    deletes topics, adds partitions, deletes records, and changes configurations of topics and brokers. It lists and
-    describes transactions and their producers, fences producers, and aborts hanging transactions (KIP-664).
+    It lists, describes and deletes groups of any type, describes and changes offsets and configurations of share groups
+    (KIP-932) and streams groups (KIP-1071), and removes members of classic and consumer groups (KIP-345). It creates,
+    describes and deletes topics, adds partitions, deletes records, and changes configurations of topics and brokers. It
+    lists and describes transactions and their producers, fences producers, and aborts hanging transactions (KIP-664).
 
     Each call finds the brokers that are responsible, and retries what may pass until its timeout. A failure of one
     group or partition does not affect the others: it is returned in `Results.errors`. A call about a single group

@@ -88,11 +88,19 @@ FACADES: Final = (
         attribute="_admin",
     ),
     Facade(
+        source="admin/aio_groups.py",
+        target="admin/admin_groups.py",
+        summary="The methods of the blocking admin client for groups of any type",
+        names=("AsyncGroupCalls", "GroupCalls"),
+        base=("kafka_groups.admin.admin_configs", "ConfigCalls"),
+        attribute="_admin",
+    ),
+    Facade(
         source="admin/aio_streams.py",
         target="admin/admin_streams.py",
         summary="The methods of the blocking admin client for streams groups",
         names=("AsyncStreamsGroupCalls", "StreamsGroupCalls"),
-        base=("kafka_groups.admin.admin_configs", "ConfigCalls"),
+        base=("kafka_groups.admin.admin_groups", "GroupCalls"),
         attribute="_admin",
     ),
     Facade(

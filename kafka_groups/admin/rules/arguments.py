@@ -52,16 +52,16 @@ def check_reason(reason: object) -> None:
         checked_name(reason, "reason")
 
 
-def checked_states(states: object) -> tuple[str, ...]:
-    """Return the wanted states of groups; none for all.
+def checked_states(states: object, name: str = "states") -> tuple[str, ...]:
+    """Return the wanted states of groups, or names of something else; none for all.
 
     Raises:
         ConfigurationError: A single string, or something else than names of states.
     """
     if isinstance(states, Iterable) and not isinstance(states, str | bytes):
         given = tuple(states)
-        return checked_names(given, "states") if given else ()
-    return checked_names(states, "states")
+        return checked_names(given, name) if given else ()
+    return checked_names(states, name)
 
 
 def checked_wanted(groups: object) -> Mapping[str, Iterable[TopicPartition] | None]:

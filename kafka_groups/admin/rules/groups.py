@@ -13,7 +13,16 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from kafka_groups.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
-__all__ = ["GroupStates", "delete_of_type", "is_listed", "list_of_type", "type_of_group", "types_of_groups"]
+__all__ = [
+    "GroupStates",
+    "delete_of_type",
+    "delete_whatever_type",
+    "is_listed",
+    "list_of_type",
+    "state_filters",
+    "type_of_group",
+    "types_of_groups",
+]
 
 V = TypeVar("V")
 
@@ -35,7 +44,7 @@ class GroupStates:
 
 async def list_of_type(ask: Asking, group_type: str, states: Iterable[str]) -> GroupStates:
     """Ask every broker for its groups of a type, such as `share`, in some states or in any."""
-    wanted = tuple(states)
+    wanted = state_filters(states)
 
     def build(_keys: Sequence[int], version: int) -> ListGroupsRequest:
         # An older broker would return groups of all types.
@@ -49,6 +58,12 @@ async def list_of_type(ask: Asking, group_type: str, states: Iterable[str]) -> G
     results = await ask(Question(what, ApiKey.LIST_GROUPS, nodes, build, _listed, places=places))
     found = {group_id: state for listed in results.values.values() for group_id, state in listed.items()}
     return GroupStates(dict(sorted(found.items())), results.errors)
+
+
+def state_filters(states: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of states as requests have them."""
+    # Only this state has another name in filters (StreamsGroupState.toLowerCaseString in Kafka).
+    return tuple("not_ready" if each.lower() == "notready" else each for each in states)
 
 
 async def type_of_group(ask: Asking, group_id: str) -> str | None:
@@ -109,9 +124,20 @@ async def delete_of_type(ask: Asking, group_type: str, described: Results[str, V
     return Results(deleted.values, {**described.errors, **deleted.errors})
 
 
+async def delete_whatever_type(ask: Asking, group_ids: Iterable[str]) -> Results[str, None]:
+    """Have the coordinators delete groups, whatever their types are."""
+    keys = tuple(dict.fromkeys(group_ids))
+    return await ask(Question("delete the group", ApiKey.DELETE_GROUPS, keys, _deletion, _deleted, COORDINATORS))
+
+
 def _deletion(keys: Sequence[str], _version: int) -> DeleteGroupsRequest:
     return DeleteGroupsRequest(groups_names=tuple(keys))
 
 
 def _deleted(_keys: Sequence[str], response: DeleteGroupsResponse) -> Mapping[str, Answer[None]]:
-    return {each.group_id: told(each.error_code, each.error_message, None) for each in response.results}
+    return {
+        each.group_id: told(
+            each.error_code, each.error_message or f"{each.error_code.name}: group {each.group_id}", None
+        )
+        for each in response.results
+    }

@@ -1,6 +1,7 @@
 """The values that the methods of an admin client return."""
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from attrs import field, frozen
 
@@ -99,6 +100,8 @@ class ShareGroupDescription:
         lag: The lag of each partition for which the group has state; None if it is unknown.
         lag_error: Why the lag is missing, or None.
     """
+
+    type: ClassVar[str] = "share"
 
     group_id: str
     state: str

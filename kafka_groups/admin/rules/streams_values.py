@@ -1,6 +1,7 @@
 """The values that an admin client returns about streams groups (KIP-1071)."""
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from attrs import field, frozen
 
@@ -215,6 +216,8 @@ class StreamsGroupDescription:
         lag: How many records the group has not processed in each partition that it reads; None if it is unknown.
         lag_error: Why the lag is missing, or None.
     """
+
+    type: ClassVar[str] = "streams"
 
     group_id: str
     state: str
