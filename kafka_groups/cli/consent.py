@@ -3,12 +3,12 @@
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 from attrs import frozen
 
-__all__ = ["Consent", "consent_options", "is_terminal"]
+__all__ = ["Consent", "consent_options", "dry_run_option", "is_terminal"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,6 +54,10 @@ class Consent:
             click.confirm(question, abort=True, err=True)
 
 
+dry_run_option: Final = click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+"""The option of changes that can be undone, and need no consent. The command gets `dry_run`."""
+
+
 def consent_options(command: F) -> F:
     """Add `--yes` and `--dry-run` to a command, which gets a `Consent` for `consent`."""
 
@@ -61,7 +65,6 @@ def consent_options(command: F) -> F:
     def run(*, yes: bool, dry_run: bool, **given: Any) -> Any:
         return command(consent=Consent(yes, dry_run), **given)
 
-    dry_run = click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
-    made: Any = click.option("--yes", is_flag=True, help="Do it without a question.")(dry_run(run))
+    made: Any = click.option("--yes", is_flag=True, help="Do it without a question.")(dry_run_option(run))
     result: F = made
     return result

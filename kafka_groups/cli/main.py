@@ -8,6 +8,11 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "broker": ("kafka_groups.cli.broker", "broker", "Run an embedded Kafka cluster on loopback until Ctrl-C."),
+    "brokers": (
+        "kafka_groups.cli.admin.brokers.brokers_command",
+        "brokers",
+        "List brokers; show and change their configurations.",
+    ),
     "completion": (
         "kafka_groups.cli.completion",
         "completion",
@@ -47,6 +52,11 @@ _COMMANDS = {
         "kafka_groups.cli.top.top_command",
         "top",
         "Print what workers do now, again and again until Ctrl-C: a row for each handler.",
+    ),
+    "topics": (
+        "kafka_groups.cli.admin.topics.topics_command",
+        "topics",
+        "List, describe, create, grow and delete topics; show and change their configurations; delete records.",
     ),
     "worker": (
         "kafka_groups.cli.worker_command",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from kafka_groups.cli.documents.config_values import ChangedConfigEntry, ListedConfigEntry
 from kafka_groups.cli.documents.dead_letters import (
     CountEntry,
     DeadLetterContents,
@@ -12,18 +13,38 @@ from kafka_groups.cli.documents.dead_letters import (
     PlannedLetterEntry,
     SentLettersEntry,
 )
+from kafka_groups.cli.documents.described_brokers import BrokerEntry
 from kafka_groups.cli.documents.top import TopWorkerEntry
+from kafka_groups.cli.documents.topics import (
+    CreatedTopicEntry,
+    DeletedTopicEntry,
+    GrownTopicEntry,
+    LowWatermarkEntry,
+    TopicContents,
+    TopicEntry,
+)
 
 __all__ = ["DOCUMENTS", "LINES"]
 
 DOCUMENTS: Final[Mapping[str, type[Any]]] = MappingProxyType(
     {
+        "brokers list": BrokerEntry,
+        "brokers configs": ListedConfigEntry,
+        "brokers configs --set": ChangedConfigEntry,
         "dead-letters list": DeadLetterEntry,
         "dead-letters list --summary": CountEntry,
         "dead-letters show": DeadLetterContents,
         "dead-letters send-again": SentLettersEntry,
         "dead-letters send-again --dry-run": PlannedLetterEntry,
         "dead-letters delete": DeletedRecordsEntry,
+        "topics list": TopicEntry,
+        "topics describe": TopicContents,
+        "topics create": CreatedTopicEntry,
+        "topics grow": GrownTopicEntry,
+        "topics delete": DeletedTopicEntry,
+        "topics configs": ListedConfigEntry,
+        "topics configs --set": ChangedConfigEntry,
+        "topics delete-records": LowWatermarkEntry,
     }
 )
 """The class of the items by the command that prints them."""

@@ -2,8 +2,8 @@ import pytest
 
 from kafka_groups.errors import TopicAuthorizationFailedError
 from kafka_groups.types import TopicPartition
+from tests.support.command_documents import document
 from tests.unit.cli.dead_letters.conftest import MadeUpTopic, Run
-from tests.unit.cli.dead_letters.documents import document
 
 TABLE = """\
 PARTITION  FROM  BEFORE

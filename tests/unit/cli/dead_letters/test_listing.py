@@ -1,6 +1,6 @@
 from kafka_groups.errors import ConfigurationError, TopicAuthorizationFailedError
+from tests.support.command_documents import document
 from tests.unit.cli.dead_letters.conftest import AT_MS, MadeUpTopic, Run
-from tests.unit.cli.dead_letters.documents import document
 
 TABLE = """\
 PARTITION  OFFSET  TIME                      ORIGIN      GROUP     REASON

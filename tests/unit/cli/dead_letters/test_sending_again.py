@@ -10,8 +10,8 @@ from kafka_groups.share.dead_letters.resending import ResendingRequest
 from kafka_groups.share.dead_letters.rules.dead_letter_records import RecordPlace
 from kafka_groups.share.dead_letters.rules.selections import EVERYTHING, DeadLetterSelection
 from kafka_groups.share.dead_letters.rules.sending import LetterToSend, SendingRules, SkippedLetter
+from tests.support.command_documents import document
 from tests.unit.cli.dead_letters.conftest import Run
-from tests.unit.cli.dead_letters.documents import document
 
 SKIPPED = SkippedLetter(RecordPlace(1, 3), "The topic orders does not exist.", "Create it.")
 SKIPPED_LINE = "orders.dead 1@3: Skipped. The topic orders does not exist. Create it.\n"

@@ -1,7 +1,7 @@
 import base64
 
+from tests.support.command_documents import document
 from tests.unit.cli.dead_letters.conftest import AT_MS, Run
-from tests.unit.cli.dead_letters.documents import document
 
 SHOWN = """\
 DEAD LETTER         orders.dead 0@12

@@ -1,0 +1,1 @@
+"""`kafka-groups brokers`: brokers and their configurations."""

@@ -1,0 +1,1 @@
+"""`kafka-groups topics`: topics, their partitions and configurations."""
