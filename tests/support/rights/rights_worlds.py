@@ -1,0 +1,247 @@
+"""The clusters that requests about rights are sent to: the embedded broker and releases of Kafka, with SASL PLAIN."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from kafka_groups.acls import AclBinding, AclOperation, AclPatternType, AclPermission, AclResourceType
+from kafka_groups.broker.authorization.authorizer import Authorizer
+from kafka_groups.broker.cluster import EmbeddedCluster
+from kafka_groups.broker.security import BrokerSecurity
+from kafka_groups.net.memory import MemoryNetwork
+from kafka_groups.net.network import Network
+from kafka_groups.net.tcp import TcpNetwork
+from kafka_groups.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from kafka_groups.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from kafka_groups.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from kafka_groups.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from kafka_groups.testing.kafka_process import QUICK_START, KafkaProcess
+from tests.support.conditions import until
+from tests.support.requests.raw_client import RawClient
+from tests.support.rights.recorded_rights import Asked, Right, type_named
+from tests.support.rights.rights_scene import RightsScene
+from tests.support.targets import EMBEDDED_PROPERTIES
+
+__all__ = ["EmbeddedRights", "KafkaRights", "embedded_rights", "kafka_rights"]
+
+USER = "User:ann"
+_USERS = {"admin": "admin's secret", "ann": "ann's secret"}
+_HANDSHAKE_VERSION, _AUTHENTICATE_VERSION = 1, 2
+_SETTINGS = {"auto.create.topics.enable": "false", "super.users": "User:admin;User:ANONYMOUS"}
+_QUIET_S = 5.0
+_HARDCODE = "hardcode"
+"""The name that Kafka asks about first, if a right on any resource of a type suffices."""
+
+
+class _Clients:
+    """Connections of users to one broker. A connection that the broker closed is opened again."""
+
+    def __init__(self, network: Network, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        self._new: Callable[[], RawClient] = lambda: RawClient(network, host, int(port), negotiates=True)
+        self._by_user: dict[str, RawClient] = {}
+
+    async def ask(self, user: str, request: object, version: int | None = None) -> Any:
+        if user not in self._by_user:
+            client = self._by_user[user] = self._new()
+            await self._log_in(user, client)
+        try:
+            return await self._by_user[user].ask(request, version)
+        except BaseException:
+            await self._by_user.pop(user).disconnect()
+            raise
+
+    async def _log_in(self, user: str, client: RawClient) -> None:
+        handshake = await client.ask(SaslHandshakeRequest(mechanism="PLAIN"), _HANDSHAKE_VERSION)
+        assert not handshake.error_code, handshake
+        login = f"\0{user}\0{_USERS[user]}".encode()
+        authenticated = await client.ask(SaslAuthenticateRequest(auth_bytes=login), _AUTHENTICATE_VERSION)
+        assert not authenticated.error_code, authenticated
+
+    async def close(self) -> None:
+        for client in self._by_user.values():
+            await client.disconnect()
+
+
+class _World:
+    """What both kinds of clusters have: a scene, and a user."""
+
+    def __init__(self, clients: _Clients) -> None:
+        self.clients = clients
+        self.scene = RightsScene(self.ask_as_admin)
+
+    async def ask_as_admin(self, request: object, version: int | None = None) -> Any:
+        """Send a request of the super user."""
+        return await self.clients.ask("admin", request, version)
+
+    async def ask(self, request: object, version: int) -> Any:
+        """Send a request as the user."""
+        return await self.clients.ask("ann", request, version)
+
+
+class EmbeddedRights(_World):
+    """The embedded broker. What its authorizer is asked about the user is noted."""
+
+    def __init__(self, cluster: EmbeddedCluster, clients: _Clients, questions: list[Asked]) -> None:
+        super().__init__(clients)
+        self._cluster = cluster
+        self._questions = questions
+        self._granted: tuple[AclBinding, ...] = ()
+
+    async def grant(self, rights: Sequence[Right]) -> None:
+        """Let the user have exactly these rights."""
+        granted = tuple(_binding(*right) for right in rights)
+        self._cluster.metadata.change_acls(granted, self._granted)
+        self._granted = granted
+        self._questions.clear()
+
+    async def asked(self, expected: int) -> Sequence[Asked]:
+        """Return what was asked, each question once."""
+
+        async def questions() -> Sequence[Asked]:
+            return tuple(dict.fromkeys(self._questions))
+
+        return await _settled(questions, expected)
+
+
+class KafkaRights(_World):
+    """A real Kafka. The log of its authorizer is read."""
+
+    def __init__(self, kafka: KafkaProcess, clients: _Clients) -> None:
+        super().__init__(clients)
+        self._kafka = kafka
+        self._granted: tuple[Right, ...] = ()
+        self._begin = 0
+
+    async def grant(self, rights: Sequence[Right]) -> None:
+        """Let the user have exactly these rights. The broker has them with the response."""
+        await self.ask_as_admin(DeleteAclsRequest(filters=(_all_of_the_user(),)))
+        if rights:
+            created = await self.ask_as_admin(CreateAclsRequest(creations=tuple(_creation(*right) for right in rights)))
+            assert not any(each.error_code for each in created.results), created
+        self._granted = tuple(rights)
+        self._begin = len(self._lines())
+
+    async def asked(self, expected: int) -> Sequence[Asked]:
+        """Return what was asked, each question once."""
+
+        async def questions() -> Sequence[Asked]:
+            return tuple(dict.fromkeys(asked_in(self._lines()[self._begin :])))
+
+        return await _settled(questions, expected)
+
+    def _lines(self) -> list[str]:
+        return self._kafka.log_tail(1_000_000).splitlines()
+
+
+async def _settled(questions: Callable[[], Any], expected: int) -> Sequence[Asked]:
+    """Wait for as many questions as are expected: Kafka asks some after the response."""
+    try:
+        found: Sequence[Asked] = await until(questions, lambda asked: len(asked) >= expected, _QUIET_S)
+    except AssertionError:
+        found = await questions()
+    return found
+
+
+_LOGGED = re.compile(
+    r"Principal = (?P<user>\S+) is (?P<answer>Allowed|Denied) operation = (?P<operation>\S+) from host = \S+ "
+    r"on resource = (?P<type>\w+):LITERAL:(?P<name>\S*) for request"
+)
+
+
+def asked_in(lines: Iterable[str]) -> Iterable[Asked]:
+    """Yield the questions about the user in the log of Kafka's authorizer."""
+    for line in lines:
+        found = _LOGGED.search(line)
+        if found is not None and found["user"] == USER:
+            operation, kind = AclOperation[found["operation"]], type_named(found["type"])
+            yield operation, kind, found["name"], found["answer"] == "Allowed"
+
+
+def _binding(operation: AclOperation, kind: AclResourceType, name: str) -> AclBinding:
+    return AclBinding(kind, name, AclPatternType.LITERAL, USER, "*", operation, AclPermission.ALLOW)
+
+
+def _creation(operation: AclOperation, kind: AclResourceType, name: str) -> AclCreation:
+    return AclCreation(
+        resource_type=kind,
+        resource_name=name,
+        resource_pattern_type=AclPatternType.LITERAL,
+        principal=USER,
+        host="*",
+        operation=operation,
+        permission_type=AclPermission.ALLOW,
+    )
+
+
+def _all_of_the_user() -> DeleteAclsFilter:
+    return DeleteAclsFilter(
+        resource_type_filter=AclResourceType.ANY,
+        resource_name_filter=None,
+        pattern_type_filter=AclPatternType.ANY,
+        principal_filter=USER,
+        host_filter=None,
+        operation=AclOperation.ANY,
+        permission_type=AclPermission.ANY,
+    )
+
+
+def _note_questions(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
+    questions: list[Asked] = []
+    is_allowed, is_allowed_on_any = Authorizer.is_allowed, Authorizer.is_allowed_on_any
+
+    def noted(self: Authorizer, principal: str, host: str, *asked: Any) -> bool:
+        answer = is_allowed(self, principal, host, *asked)
+        if principal == USER:
+            questions.append((*asked, answer))
+        return answer
+
+    def noted_on_any(self: Authorizer, principal: str, host: str, *asked: Any) -> bool:
+        answer = is_allowed_on_any(self, principal, host, *asked)
+        if principal == USER:
+            questions.append((*asked, _HARDCODE, answer))
+        return answer
+
+    monkeypatch.setattr(Authorizer, "is_allowed", noted)
+    monkeypatch.setattr(Authorizer, "is_allowed_on_any", noted_on_any)
+    return questions
+
+
+@asynccontextmanager
+async def embedded_rights(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str] | None = None
+) -> AsyncIterator[EmbeddedRights]:
+    """Run an embedded broker with an authorizer and a prepared scene."""
+    network = MemoryNetwork()
+    questions = _note_questions(monkeypatch)
+    security = BrokerSecurity(mechanisms=("PLAIN",), users=_USERS)
+    given = {**EMBEDDED_PROPERTIES, **_SETTINGS, **(settings or {})}
+    async with EmbeddedCluster(network=network, settings=given, security=security, acls=()) as cluster:
+        clients = _Clients(network, cluster.bootstrap_servers)
+        world = EmbeddedRights(cluster, clients, questions)
+        await world.scene.prepare()
+        yield world
+        await clients.close()
+
+
+@asynccontextmanager
+async def kafka_rights(version: str) -> AsyncIterator[KafkaRights]:
+    """Run a real Kafka with StandardAuthorizer and a prepared scene."""
+    users = " ".join(f'user_{name}="{secret}"' for name, secret in _USERS.items())
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    properties = {
+        **_SETTINGS,
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl.plain.sasl.jaas.config": f"{module} required {users};",
+    }
+    options = (*QUICK_START, "-Dorg.slf4j.simpleLogger.log.kafka.authorizer.logger=trace")
+    with KafkaProcess(version, properties, listeners={"SASL": "SASL_PLAINTEXT"}, java_options=options) as kafka:
+        clients = _Clients(TcpNetwork(), kafka.address("SASL"))
+        world = KafkaRights(kafka, clients)
+        await world.scene.prepare()
+        yield world
+        await clients.close()
