@@ -11,7 +11,7 @@ from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.requests.authorized_operations import group_operations
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import HIDDEN_TOPICS, code_of, message_unless_refused
-from kafka_groups.broker.requests.group_coordination import check_consumer_groups_enabled
+from kafka_groups.broker.requests.group_coordination import check_consumer_groups_enabled, may_describe_all
 from kafka_groups.errors import BrokerError, InvalidGroupIdError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.consumer_group_describe import (
@@ -48,8 +48,7 @@ async def _described(
 def _may_see(group: ConsumerGroupDescribeResponseGroup, context: RequestContext) -> bool:
     """Return whether the client may describe all topics of a group."""
     assignments = (each for member in group.members for each in (member.assignment, member.target_assignment))
-    topics = dict.fromkeys(part.topic_name for each in assignments for part in each.topic_partitions)
-    return all(context.may(AclOperation.DESCRIBE, AclResourceType.TOPIC, topic) for topic in topics)
+    return may_describe_all((part.topic_name for each in assignments for part in each.topic_partitions), context)
 
 
 def _hidden(group_id: str) -> ConsumerGroupDescribeResponseGroup:

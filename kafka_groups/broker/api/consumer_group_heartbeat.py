@@ -14,7 +14,7 @@ from kafka_groups.broker.coordinators.groups.consumer.requests import validate
 from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of, message_unless_refused
-from kafka_groups.broker.requests.group_coordination import check_consumer_groups_enabled
+from kafka_groups.broker.requests.group_coordination import check_consumer_groups_enabled, require_described
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -36,8 +36,7 @@ async def _heartbeat(request: ConsumerGroupHeartbeatRequest, context: RequestCon
     services = context.services
     check_consumer_groups_enabled(services)
     context.require(AclOperation.READ, AclResourceType.GROUP, request.group_id)
-    for topic in request.subscribed_topic_names or ():
-        context.require(AclOperation.DESCRIBE, AclResourceType.TOPIC, topic)
+    require_described(request.subscribed_topic_names or (), context)
     validate(request, context.version, services.cluster.settings.consumer_assignors)
     may_describe = partial(context.may, AclOperation.DESCRIBE, AclResourceType.TOPIC)
     client = MemberClient(context.header.client_id or "", context.connection.host, may_describe)

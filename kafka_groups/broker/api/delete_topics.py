@@ -8,6 +8,7 @@ INVALID_TOPIC_EXCEPTION (internal topics).
 from uuid import UUID
 
 from kafka_groups.acls import AclOperation, AclResourceType
+from kafka_groups.broker.authorization.refusals import refusal_of
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.requests.context import RequestContext
@@ -60,7 +61,7 @@ def _delete_or_refuse(wanted: DeleteTopicState, times: int, context: RequestCont
         topic = _deletable(wanted, times, context)
     except BrokerError as error:
         return DeletableTopicResult(
-            name=_name_told(wanted, error, context),
+            name=error.name if isinstance(error, _NoRightError) else wanted.name,
             topic_id=wanted.topic_id,
             error_code=code_of(error),
             error_message=str(error),
@@ -69,22 +70,29 @@ def _delete_or_refuse(wanted: DeleteTopicState, times: int, context: RequestCont
     return DeletableTopicResult(name=topic.name, topic_id=topic.topic_id)
 
 
-def _name_told(wanted: DeleteTopicState, error: BrokerError, context: RequestContext) -> str | None:
-    # Who names a topic by its id, and may not delete it, learns its name only with the right to describe it.
-    if wanted.name is None and isinstance(error, TopicAuthorizationFailedError):
-        topic = topic_by_id_or_name(context.services.cluster.metadata, wanted.topic_id, "")
-        return topic.name if context.may(AclOperation.DESCRIBE, AclResourceType.TOPIC, topic.name) else None
-    return wanted.name
+class _NoRightError(TopicAuthorizationFailedError):
+    """The client may not delete the topic.
+
+    Attributes:
+        name: Name of the topic, or None if the client may not know it.
+    """
+
+    def __init__(self, name: str | None) -> None:
+        super().__init__(str(refusal_of(AclResourceType.TOPIC)))
+        self.name = name
 
 
 def _known_topic(wanted: DeleteTopicState, context: RequestContext) -> TopicMetadata:
+    metadata = context.services.cluster.metadata
+    # Who may delete any topic need not have the right for each. Nothing more is asked about an unknown id.
     may_delete_all = context.may(AclOperation.DELETE, AclResourceType.CLUSTER)
-    topic = None
-    if wanted.topic_id is not None:
-        topic = topic_by_id_or_name(context.services.cluster.metadata, wanted.topic_id, "")
+    name = wanted.name or topic_by_id_or_name(metadata, wanted.topic_id, "").name
     if not may_delete_all:
-        context.require(AclOperation.DELETE, AclResourceType.TOPIC, wanted.name or (topic.name if topic else ""))
-    return topic or topic_by_id_or_name(context.services.cluster.metadata, None, wanted.name or "")
+        # As in Kafka, who names a topic by its id learns its name only with the right to describe it.
+        may_describe = context.may(AclOperation.DESCRIBE, AclResourceType.TOPIC, name)
+        if not context.may(AclOperation.DELETE, AclResourceType.TOPIC, name):
+            raise _NoRightError(name if may_describe else wanted.name)
+    return topic_by_id_or_name(metadata, wanted.topic_id, name)
 
 
 def _deletable(wanted: DeleteTopicState, times: int, context: RequestContext) -> TopicMetadata:

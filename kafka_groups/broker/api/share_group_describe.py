@@ -10,7 +10,7 @@ from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.requests.authorized_operations import group_operations
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import HIDDEN_TOPICS, code_of, message_unless_refused
-from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
+from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled, may_describe_all
 from kafka_groups.errors import BrokerError, InvalidGroupIdError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_group_describe import (
@@ -54,8 +54,9 @@ def _refusal(group_id: str, code: ErrorCode, message: str | None) -> DescribedGr
 
 def _may_see(group: DescribedGroup, context: RequestContext) -> bool:
     """Return whether the client may describe all topics of a group."""
-    topics = dict.fromkeys(part.topic_name for each in group.members for part in each.assignment.topic_partitions)
-    return all(context.may(AclOperation.DESCRIBE, AclResourceType.TOPIC, topic) for topic in topics)
+    return may_describe_all(
+        (part.topic_name for each in group.members for part in each.assignment.topic_partitions), context
+    )
 
 
 def _hidden(group_id: str) -> DescribedGroup:

@@ -11,7 +11,7 @@ from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.share.members import validate
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of, message_unless_refused
-from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled
+from kafka_groups.broker.requests.group_coordination import check_share_groups_enabled, require_described
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -37,8 +37,7 @@ async def handle(request: ShareGroupHeartbeatRequest, context: RequestContext) -
 async def _heartbeat(request: ShareGroupHeartbeatRequest, context: RequestContext) -> ShareGroupHeartbeatResponse:
     check_share_groups_enabled(context.services)
     context.require(AclOperation.READ, AclResourceType.GROUP, request.group_id)
-    for topic in request.subscribed_topic_names or ():
-        context.require(AclOperation.DESCRIBE, AclResourceType.TOPIC, topic)
+    require_described(request.subscribed_topic_names or (), context)
     validate(request)
     client = MemberClient(context.header.client_id or "", context.connection.host)
     return await context.services.coordinators.groups.share_group_heartbeat(request, client)

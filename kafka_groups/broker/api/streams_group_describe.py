@@ -16,7 +16,7 @@ from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.requests.authorized_operations import group_operations
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of, message_unless_refused
-from kafka_groups.broker.requests.group_coordination import check_streams_groups_enabled
+from kafka_groups.broker.requests.group_coordination import check_streams_groups_enabled, may_describe_all
 from kafka_groups.errors import BrokerError, InvalidGroupIdError
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.streams_group_describe import (
@@ -54,8 +54,7 @@ async def _described(
 def _may_see(group: StreamsGroupDescribeResponseGroup, context: RequestContext) -> bool:
     """Return whether the client may describe all topics of a group."""
     subtopologies = () if group.topology is None else group.topology.subtopologies or ()
-    topics = dict.fromkeys(topic for each in subtopologies for topic in _topics(each))
-    return all(context.may(AclOperation.DESCRIBE, AclResourceType.TOPIC, topic) for topic in topics)
+    return may_describe_all((topic for each in subtopologies for topic in _topics(each)), context)
 
 
 def _topics(subtopology: StreamsGroupDescribeSubtopology) -> Iterator[str]:

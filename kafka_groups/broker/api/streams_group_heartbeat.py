@@ -16,7 +16,7 @@ from kafka_groups.broker.coordinators.groups.member_client import MemberClient
 from kafka_groups.broker.coordinators.groups.streams.requests import validate
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of, message_unless_refused
-from kafka_groups.broker.requests.group_coordination import check_streams_groups_enabled
+from kafka_groups.broker.requests.group_coordination import check_streams_groups_enabled, require_described
 from kafka_groups.errors import BrokerError
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
@@ -40,8 +40,7 @@ async def _heartbeat(request: StreamsGroupHeartbeatRequest, context: RequestCont
     services = context.services
     check_streams_groups_enabled(services)
     context.require(AclOperation.READ, AclResourceType.GROUP, request.group_id)
-    for topic in dict.fromkeys(_topics(request)):
-        context.require(AclOperation.DESCRIBE, AclResourceType.TOPIC, topic)
+    require_described(_topics(request), context)
     validate(request, is_4_4=services.configs.profile.has_static_streams_members)
     client = MemberClient(context.header.client_id or "", context.connection.host)
     return await services.coordinators.groups.streams_group_heartbeat(

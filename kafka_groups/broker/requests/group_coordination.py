@@ -1,5 +1,10 @@
 """Checks that all handlers of group requests make first."""
 
+from collections.abc import Iterable
+
+from kafka_groups.acls import AclOperation, AclResourceType
+from kafka_groups.broker.authorization.refusals import refusal_of
+from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.errors import UnsupportedVersionError
 
@@ -8,6 +13,8 @@ __all__ = [
     "check_coordinator",
     "check_share_groups_enabled",
     "check_streams_groups_enabled",
+    "may_describe_all",
+    "require_described",
 ]
 
 _CONSUMER_FEATURE, _CONSUMER_PROTOCOL = "group.version", "consumer"
@@ -54,6 +61,22 @@ def check_streams_groups_enabled(services: BrokerServices) -> None:
     """
     if not _are_enabled(services, _STREAMS_FEATURE, _STREAMS_PROTOCOL):
         raise UnsupportedVersionError("Streams groups are disabled.")
+
+
+def may_describe_all(topics: Iterable[str], context: RequestContext) -> bool:
+    """Return whether the client may describe all topics of a group. As in Kafka, it asks about each of them."""
+    names = dict.fromkeys(topics)
+    return len(context.visible(AclOperation.DESCRIBE, AclResourceType.TOPIC, names)) == len(names)
+
+
+def require_described(topics: Iterable[str], context: RequestContext) -> None:
+    """Raise an error if the client may not describe one of the topics that it subscribes to.
+
+    Raises:
+        TopicAuthorizationFailedError: It may not describe one of them. The topics need not exist.
+    """
+    if not may_describe_all(topics, context):
+        raise refusal_of(AclResourceType.TOPIC)
 
 
 def _are_enabled(services: BrokerServices, feature: str, protocol: str) -> bool:

@@ -67,5 +67,3 @@ async def _step(entry: RightsEntry, granted: Sequence[Right], world: RightsWorld
     except KafkaGroupsError:
         errors = (_CLOSED,)
     return RightsStep(tuple(granted), tuple(await world.asked(expected)), errors)
-
-

@@ -103,7 +103,9 @@ class RightsScene:
         named = MetadataRequest(topics=(MetadataRequestTopic(name=name),), allow_auto_topic_creation=False)
         described = await until(
             lambda: self._ask(named),
-            lambda it: len(it.topics[0].partitions) == partitions and all(p.leader_id >= 0 for p in it.topics[0].partitions),
+            lambda it: (
+                len(it.topics[0].partitions) == partitions and all(p.leader_id >= 0 for p in it.topics[0].partitions)
+            ),
         )
         self.placeholders[f"<id of {name}>"] = described.topics[0].topic_id
 

@@ -31,7 +31,7 @@ USER = "User:ann"
 _USERS = {"admin": "admin's secret", "ann": "ann's secret"}
 _HANDSHAKE_VERSION, _AUTHENTICATE_VERSION = 1, 2
 _SETTINGS = {"auto.create.topics.enable": "false", "super.users": "User:admin;User:ANONYMOUS"}
-_QUIET_S = 5.0
+_KAFKA_QUIET_S, _EMBEDDED_QUIET_S = 5.0, 0.3
 _HARDCODE = "hardcode"
 """The name that Kafka asks about first, if a right on any resource of a type suffices."""
 
@@ -94,7 +94,8 @@ class EmbeddedRights(_World):
     async def grant(self, rights: Sequence[Right]) -> None:
         """Let the user have exactly these rights."""
         granted = tuple(_binding(*right) for right in rights)
-        self._cluster.metadata.change_acls(granted, self._granted)
+        lost = tuple(each for each in self._granted if each not in granted)
+        self._cluster.metadata.change_acls(granted, lost)
         self._granted = granted
         self._questions.clear()
 
@@ -104,7 +105,7 @@ class EmbeddedRights(_World):
         async def questions() -> Sequence[Asked]:
             return tuple(dict.fromkeys(self._questions))
 
-        return await _settled(questions, expected)
+        return await _settled(questions, expected, _EMBEDDED_QUIET_S)
 
 
 class KafkaRights(_World):
@@ -131,16 +132,16 @@ class KafkaRights(_World):
         async def questions() -> Sequence[Asked]:
             return tuple(dict.fromkeys(asked_in(self._lines()[self._begin :])))
 
-        return await _settled(questions, expected)
+        return await _settled(questions, expected, _KAFKA_QUIET_S)
 
     def _lines(self) -> list[str]:
         return self._kafka.log_tail(1_000_000).splitlines()
 
 
-async def _settled(questions: Callable[[], Any], expected: int) -> Sequence[Asked]:
+async def _settled(questions: Callable[[], Any], expected: int, patience_s: float) -> Sequence[Asked]:
     """Wait for as many questions as are expected: Kafka asks some after the response."""
     try:
-        found: Sequence[Asked] = await until(questions, lambda asked: len(asked) >= expected, _QUIET_S)
+        found: Sequence[Asked] = await until(questions, lambda asked: len(asked) >= expected, patience_s)
     except AssertionError:
         found = await questions()
     return found
@@ -220,6 +221,7 @@ async def embedded_rights(
     security = BrokerSecurity(mechanisms=("PLAIN",), users=_USERS)
     given = {**EMBEDDED_PROPERTIES, **_SETTINGS, **(settings or {})}
     async with EmbeddedCluster(network=network, settings=given, security=security, acls=()) as cluster:
+        monkeypatch.setattr(cluster.logs, "_next_producer_id", 0)  # as in a new Kafka, and in the requests
         clients = _Clients(network, cluster.bootstrap_servers)
         world = EmbeddedRights(cluster, clients, questions)
         await world.scene.prepare()
