@@ -156,6 +156,9 @@ RIGHTS: Mapping[ApiKey, tuple[AskedRight, ...]] = MappingProxyType({
         _group(_READ, _PARTITION),
         _topic(_READ, _PARTITION),
     ),
+    ApiKey.DESCRIBE_ACLS: (_cluster(_DESCRIBE, _REQUEST),),
+    ApiKey.CREATE_ACLS: (_cluster(_ALTER, _ITEM),),
+    ApiKey.DELETE_ACLS: (_cluster(_ALTER, _ITEM),),
     ApiKey.DESCRIBE_CONFIGS: (
         _topic(_DESCRIBE_CONFIGS, _ITEM),
         _group(_DESCRIBE_CONFIGS, _ITEM),

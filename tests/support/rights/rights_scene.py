@@ -10,7 +10,7 @@ from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGrou
 from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_groups.protocol.messages.find_coordinator import CoordinatorType, FindCoordinatorRequest
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest
-from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponseTopic
 from kafka_groups.protocol.messages.share_fetch import ShareFetchPartition, ShareFetchRequest, ShareFetchTopic
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
@@ -160,3 +160,7 @@ class RightsScene:
             batch_size=10,
             topics=(ShareFetchTopic(topic_id=self._id_of("orders"), partitions=partitions),),
         )
+
+
+def _is_led(topic: MetadataResponseTopic, partitions: int) -> bool:
+    return len(topic.partitions) == partitions and all(each.leader_id >= 0 for each in topic.partitions)
