@@ -1,12 +1,12 @@
 """Defects in the rules of a writer with outcomes, planted on purpose: random runs find each of them."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 import pytest
 
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.records.batches.building import ProducerBatch
-from kafka_groups.records.confirmed.room import PendingWrite, WriterRoom
+from kafka_groups.records.confirmed.room import PendingRecords, PendingWrite, WriterRoom, is_over
 from kafka_groups.records.confirmed.topic_channels import TopicChannels
 from kafka_groups.records.confirmed.topic_producer import TopicProducer
 from kafka_groups.records.confirmed.write_manager import WriteManager
@@ -48,7 +48,7 @@ def withdrawn_writes_are_sent_all_the_same(patch: Patch) -> None:
 def withdrawn_writes_still_wait_for_their_topic(patch: Patch) -> None:
     def drop_ended(self: TopicProducer, now_ms: int) -> None:
         self.drops_ended = False
-        self._produce.withdraw(lambda write: isinstance(write, PendingWrite) and write.is_over, now_ms)
+        self._produce.withdraw(is_over, now_ms)
 
     patch.setattr(TopicProducer, "_drop_ended", drop_ended)
 
@@ -68,6 +68,8 @@ def withdrawn_records_get_another_batch(patch: Patch) -> None:
     def drop(self: ProducerBatch, indexes: Collection[int]) -> None:
         rest = self.without(indexes)
         for _, write in rest.origins if rest is not None else ():
+            if isinstance(write, tuple):
+                continue
             assert isinstance(write, PendingWrite)
             write.batches = [ProducerBatch(self.partition, 100, self._settings)]
         original(self, indexes)
@@ -88,6 +90,9 @@ def some_outcomes_are_lost(patch: Patch) -> None:
 def a_refused_write_is_confirmed_too(patch: Patch) -> None:
     def confirmed(_self: WriteManager, batch: ProducerBatch) -> None:
         for _, write in batch.origins:
+            if isinstance(write, tuple):
+                write[0].confirm(write[1])
+                continue
             assert isinstance(write, PendingWrite)
             write.left -= 1
             if not write.left or write.is_over:
@@ -101,11 +106,61 @@ def a_refused_write_is_confirmed_too(patch: Patch) -> None:
 def a_write_is_confirmed_with_its_first_record(patch: Patch) -> None:
     def confirmed(_self: WriteManager, batch: ProducerBatch) -> None:
         for _, write in batch.origins:
+            if isinstance(write, tuple):
+                write[0].confirm(write[1])
+                continue
             assert isinstance(write, PendingWrite)
             if not write.is_over:
                 write.room.confirm(write)
 
     patch.setattr(WriteManager, "confirmed", confirmed)
+
+
+def several_records_are_confirmed_with_the_first(patch: Patch) -> None:
+    original = PendingRecords.confirm
+
+    def confirm(self: PendingRecords, position: int) -> None:
+        if not self.parts:
+            self.left = min(self.left, 1)
+        if self.parts or not self.is_over:
+            original(self, position)
+
+    patch.setattr(PendingRecords, "confirm", confirm)
+
+
+def a_division_forgets_what_is_confirmed(patch: Patch) -> None:
+    original = PendingRecords.divide
+
+    def divide(self: PendingRecords, parts: Sequence[PendingWrite]) -> Sequence[PendingWrite]:
+        self._confirmed = bytearray(self.count)
+        return original(self, parts)
+
+    patch.setattr(PendingRecords, "divide", divide)
+
+
+def a_division_forgets_what_was_sent(patch: Patch) -> None:
+    original = PendingRecords.divide
+
+    def divide(self: PendingRecords, parts: Sequence[PendingWrite]) -> Sequence[PendingWrite]:
+        self.batches.clear()
+        return original(self, parts)
+
+    patch.setattr(PendingRecords, "divide", divide)
+
+
+def a_division_forgets_what_is_refused(patch: Patch) -> None:
+    patch.setattr(PendingRecords, "refusals_of", lambda _self, _part: ())
+
+
+def a_refusal_of_one_of_several_is_not_told(patch: Patch) -> None:
+    patch.setattr(WriterRoom, "refuse_one", lambda _self, _pending, _error: None)
+
+
+def a_refusal_of_one_refuses_all(patch: Patch) -> None:
+    def refuse_one(self: WriterRoom, pending: PendingRecords, error: KafkaGroupsError) -> None:
+        self.refuse(pending, error, may_be_written=False)
+
+    patch.setattr(WriterRoom, "refuse_one", refuse_one)
 
 
 def lost_answers_are_forgotten(patch: Patch) -> None:
@@ -166,6 +221,12 @@ PLANTS = by_name(
     some_outcomes_are_lost,
     a_refused_write_is_confirmed_too,
     a_write_is_confirmed_with_its_first_record,
+    several_records_are_confirmed_with_the_first,
+    a_division_forgets_what_is_confirmed,
+    a_division_forgets_what_was_sent,
+    a_division_forgets_what_is_refused,
+    a_refusal_of_one_of_several_is_not_told,
+    a_refusal_of_one_refuses_all,
     lost_answers_are_forgotten,
     other_records_of_a_refused_write_are_forgotten,
     a_missing_right_refuses,

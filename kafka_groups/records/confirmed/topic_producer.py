@@ -2,7 +2,7 @@
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from attrs import frozen
@@ -21,7 +21,7 @@ from kafka_groups.errors import (
     UnknownTopicOrPartitionError,
 )
 from kafka_groups.protocol.error_codes import ErrorCode
-from kafka_groups.records.confirmed.room import PendingWrite, WriterRoom
+from kafka_groups.records.confirmed.room import Origin, PendingRecords, PendingWrite, WriterRoom, is_over, note_batch
 from kafka_groups.records.confirmed.writes import WritableRecord
 from kafka_groups.records.producing.accumulator import AccumulatorSettings, RecordAccumulator
 from kafka_groups.records.producing.cluster_topics import ClusterTopics, ProducerCluster
@@ -113,7 +113,7 @@ class TopicProducer:
             outcomes,
         )
         self._lookup = parts.new_backoff()
-        self._parked: deque[tuple[WritableRecord, PendingWrite]] = deque()
+        self._parked: deque[tuple[WritableRecord, Origin]] = deque()
         self._parked_since_ms: int | None = None
         self._is_known = False
         self._held: KafkaGroupsError | None = None
@@ -145,31 +145,61 @@ class TopicProducer:
 
     def write(self, record: WritableRecord, write: PendingWrite) -> None:
         """Add a record."""
-        room = write.room
+        self._enter(write.room)
+        self._write(record, write)
+
+    def write_each(self, records: Sequence[WritableRecord], pending: PendingRecords) -> None:
+        """Add records that have outcomes of their own."""
+        self._enter(pending.room)
+        if not self._is_known:
+            for position, record in enumerate(records):
+                self._write(record, (pending, position))
+            return
+        # What `_write` does for one record, with as little as possible for each.
+        accumulate, topic, wall_ms, last = self._accumulate, self._topic, self._parts.wall_ms(), None
+        for position, record in enumerate(records):
+            given_ms = record.timestamp_ms
+            timestamp_ms = wall_ms if given_ms is None else given_ms
+            origin = (pending, position)
+            try:
+                batch = accumulate(
+                    topic, record.key, record.value, timestamp_ms, record.headers, record.partition, origin
+                )
+            except MessageTooLargeError as error:
+                self._refuse(origin, error)
+                continue
+            if batch is not None and batch is not last:
+                last = batch
+                note_batch(origin, batch)
+
+    def _enter(self, room: WriterRoom) -> None:
         if room not in self.rooms:
             self.rooms[room] = None
             if self._held is not None:
                 room.hold(self._topic, self._held)
+
+    def _write(self, record: WritableRecord, origin: Origin) -> None:
         if self._is_known:
             timestamp_ms = record.timestamp_ms
             if timestamp_ms is None:
                 timestamp_ms = self._parts.wall_ms()
             try:
                 batch = self._accumulate(
-                    self._topic, record.key, record.value, timestamp_ms, record.headers, record.partition, write
+                    self._topic, record.key, record.value, timestamp_ms, record.headers, record.partition, origin
                 )
             except MessageTooLargeError as error:
-                self._refuse(write, error)
+                self._refuse(origin, error)
                 return
             if batch is not None:
-                write.batches.append(batch)
+                note_batch(origin, batch)
             return
-        self._parked.append((record, write))
+        self._parked.append((record, origin))
         if len(self._parked) == 1:
             self._parts.on_news()
 
-    def _refuse(self, write: PendingWrite, error: KafkaGroupsError) -> None:
-        if not write.is_over:
+    def _refuse(self, origin: Origin, error: KafkaGroupsError) -> None:
+        write = origin if isinstance(origin, PendingWrite) else origin[0].refuse(origin[1], error, may_be_written=False)
+        if write is not None and not write.is_over:
             write.room.refuse(write, error, may_be_written=write.was_sent or write.left < write.count)
 
     def drop(self) -> None:
@@ -191,8 +221,8 @@ class TopicProducer:
 
     def _drop_ended(self, now_ms: int) -> None:
         self.drops_ended = False
-        self._parked = deque(each for each in self._parked if not each[1].is_over)
-        self._produce.withdraw(_is_over, now_ms)
+        self._parked = deque(each for each in self._parked if not is_over(each[1]))
+        self._produce.withdraw(is_over, now_ms)
 
     def on_response(self, request: OutgoingRequest, answer: ClientResponse, now_ms: int) -> None:
         """Handle the answer about each batch of a request."""
@@ -210,8 +240,8 @@ class TopicProducer:
             self._is_known = True  # for good: the metadata keeps the number of a topic that is missing
             parked, self._parked = self._parked, deque()
             self._parked_since_ms = None
-            for record, write in parked:
-                self.write(record, write)
+            for record, origin in parked:
+                self._write(record, origin)
             return NEVER_MS
         if self._parked_since_ms is None:
             self._parked_since_ms = now_ms
@@ -230,8 +260,8 @@ class TopicProducer:
         return self._lookup.remaining_ms(now_ms)
 
     def _refuse_parked(self, error: KafkaGroupsError) -> None:
-        for _, write in self._parked:
-            self._refuse(write, error)
+        for _, origin in self._parked:
+            self._refuse(origin, error)
         self._parked.clear()
         self._parked_since_ms = None
 
@@ -293,10 +323,6 @@ def _too_large_for_brokers(each: ProducedPartition) -> KafkaGroupsError | None:
             " records smaller."
         )
     )
-
-
-def _is_over(write: object) -> bool:
-    return isinstance(write, PendingWrite) and write.is_over
 
 
 def _ignore_topics(_topics: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ from attrs import evolve
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
 from kafka_groups.errors import ClosedError, KafkaGroupsError
 from kafka_groups.records.batches.building import ProducerBatch
-from kafka_groups.records.confirmed.room import PendingWrite, WriterRoom
+from kafka_groups.records.confirmed.room import PendingRecords, PendingWrite, WriterRoom
 from kafka_groups.records.confirmed.topic_channels import TopicChannels
 from kafka_groups.records.confirmed.topic_producer import TopicProducer, TopicProducerParts
 from kafka_groups.records.confirmed.writes import WritableRecord
@@ -75,6 +75,15 @@ class WriteManager:
             if write.is_over:  # the record is too large for any request
                 return
 
+    def add_each(self, records: Sequence[WritableRecord], pending: PendingRecords) -> None:
+        """Take records of one topic that have outcomes of their own."""
+        if self._end is not None:
+            pending.room.refuse(pending, self._end, may_be_written=False)
+            return
+        self._rooms.add(pending.room)
+        topic = records[0].topic
+        (self._busy.get(topic) or self._begin(topic)).write_each(records, pending)
+
     def _begin(self, topic: str) -> TopicProducer:
         producer = self._producers.get(topic)
         if producer is None:
@@ -92,8 +101,12 @@ class WriteManager:
 
     def confirmed(self, batch: ProducerBatch) -> None:
         """Note a batch that all in-sync replicas have."""
-        write: PendingWrite
-        for _, write in batch.origins:  # type: ignore[assignment] # origins are whatever was written with a record
+        for _, write in batch.origins:
+            if isinstance(write, tuple):
+                pending, position = write
+                pending.confirm(position)
+                continue
+            assert isinstance(write, PendingWrite)  # noqa: S101 - records of rooms alone are written here
             write.left -= 1
             if not write.left and not write.is_over:
                 write.room.confirm(write)
@@ -103,6 +116,11 @@ class WriteManager:
         refused: dict[PendingWrite, int] = {}
         for index, write in batch.origins:
             if indexes is None or index in indexes:
+                if isinstance(write, tuple):
+                    pending, position = write
+                    write = pending.refuse(position, error, may_be_written=batch.may_be_written)  # noqa: PLW2901
+                    if write is None:
+                        continue
                 assert isinstance(write, PendingWrite)  # noqa: S101 - records of rooms alone are written here
                 refused[write] = refused.get(write, 0) + 1
         for write, count in refused.items():

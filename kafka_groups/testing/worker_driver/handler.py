@@ -20,7 +20,13 @@ from kafka_groups.share.workers.rules.process_gate import ProcessGate
 from kafka_groups.share.workers.rules.record_writes import CONSEQUENCES
 from kafka_groups.share.workers.rules.retry_topics.retried_records import origin_of
 from kafka_groups.share.workers.rules.slot_sharing import SharedSlots
-from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, InvokeHandler, OpenRecord, WriteRecords
+from kafka_groups.share.workers.rules.steps import (
+    AcknowledgeRecords,
+    InvokeHandler,
+    OpenRecord,
+    WriteOutputs,
+    WriteRecords,
+)
 from kafka_groups.share.workers.rules.window import WARN_AT
 from kafka_groups.share.workers.running.handler_calls import CallContext, HandlerCalls
 from kafka_groups.share.workers.running.handler_members import HandlerMember, members_of
@@ -260,7 +266,7 @@ class DrivenHandler:
             has_worked = True
             if isinstance(step, AcknowledgeRecords):
                 self._settle(step)
-            elif isinstance(step, WriteRecords):
+            elif isinstance(step, WriteRecords | WriteOutputs):
                 self._write(step)
             else:
                 self._start(step)
@@ -268,9 +274,9 @@ class DrivenHandler:
         self._writes.withdraw(now_ms)
         return has_worked
 
-    def _write(self, step: WriteRecords[AnyRecord]) -> None:
+    def _write(self, step: WriteRecords[AnyRecord] | WriteOutputs[AnyRecord]) -> None:
         # The record may come from its retry topic before the acknowledgement of this one.
-        if CONSEQUENCES[step.purpose].moves:
+        if isinstance(step, WriteRecords) and CONSEQUENCES[step.purpose].moves:
             record = step.opened.record
             self._stage.courses[origin_of(record)] = self._progress_of(record)
         self._writes.write(step)

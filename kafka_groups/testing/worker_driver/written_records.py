@@ -138,6 +138,17 @@ class _Room:
             self._waiting[token] = records
             self._held(*refused)
 
+    def write_each(self, records: Sequence[RecordToWrite], token: object) -> None:
+        """Write records of one topic, or keep them."""
+        self.write(records, token)
+
+    def divide(self, token: object, parts: Sequence[tuple[object, Sequence[RecordToWrite]]]) -> bool:
+        """Keep the parts of a write that waits. Returns False if none of it waits."""
+        if self._waiting.pop(token, None) is None:
+            return False
+        self._waiting.update(parts)
+        return True
+
     def withdraw(self, token: object) -> bool:
         """Drop records that wait. Returns whether they did."""
         return self._waiting.pop(token, None) is not None

@@ -18,7 +18,7 @@ from kafka_groups.protocol.messages.produce import (
 )
 from kafka_groups.records.confirmed.writes import RecordToWrite, WriteOutcome
 from kafka_groups.share.workers.rules.dead_letter_headers import LAST_DELIVERIES
-from kafka_groups.share.workers.rules.steps import WritePurpose, WriteRecords
+from kafka_groups.share.workers.rules.steps import WriteOutputs, WritePurpose, WriteRecords
 from kafka_groups.share.workers.running.record_writing import HandlerRoom, ProcessWriter, TakesOutcomes, TellsHeld
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.testing.simulation.checks.ledger import shown
@@ -145,6 +145,19 @@ class _WatchedRoom:
             self._lifetime.copying_since_ms[token] = self._now_ms()
         self.inner.write(records, token)
 
+    def write_each(self, records: Sequence[RecordToWrite], token: object) -> None:
+        """Write the outputs of a run."""
+        assert isinstance(token, WriteOutputs)
+        self._outputs.begun_together(self._lifetime, token)
+        self.inner.write_each(records, token)
+
+    def divide(self, token: object, parts: Sequence[tuple[object, Sequence[RecordToWrite]]]) -> bool:
+        """Expect outcomes of single records from now on."""
+        is_divided = self.inner.divide(token, parts)
+        if is_divided:
+            self._pending.update((part, part) for part, _ in parts if isinstance(part, WriteRecords))
+        return is_divided
+
     def withdraw(self, token: object) -> bool:
         """Withdraw what was not sent."""
         self._lifetime.copying_since_ms.pop(token, None)
@@ -158,6 +171,9 @@ class _WatchedRoom:
         for outcome in outcomes:
             for token in outcome.tokens:
                 self._lifetime.copying_since_ms.pop(token, None)
+                if isinstance(token, WriteOutputs):
+                    self._outputs.ended_together(self._lifetime, token, outcome.error)
+                    continue
                 write = self._pending.pop(token)
                 self._book_of(write).ended(self._lifetime, write, outcome.error)
         self._took(outcomes)

@@ -283,6 +283,8 @@ CAUGHT_BY: Mapping[str, int] = MappingProxyType({
     "copies_are_forgotten": 4,
     "lost_deliveries_run_on": 2,
     "lost_records_have_two_handlers": 14,
+    "deliveries_of_old_leaders_go_on": 22,
+    "suspects_are_not_isolated": 2,
     "records_are_accepted_before_their_results_are_confirmed": 2,
     "results_do_not_keep_their_keys": 13,
 })  # fmt: skip

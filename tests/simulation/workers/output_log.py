@@ -7,11 +7,11 @@ from attrs import define, field
 
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.rules.dead_letter_headers import record_id
-from kafka_groups.share.workers.rules.steps import WriteRecords
+from kafka_groups.share.workers.rules.steps import WriteOutputs, WriteRecords
 from kafka_groups.testing.simulation import SimulatedWorld
 from kafka_groups.testing.simulation.checks.ledger import GroupLedger, shown
 from kafka_groups.types import RecordId
-from tests.simulation.workers.jobs import Job, JobKind
+from tests.simulation.workers.jobs import HarmlessError, Job, JobKind
 from tests.simulation.workers.journal import HandlerJournal, JobAttempt, KnownDeliveries
 from tests.simulation.workers.lifetime import WorkerLifetime
 from tests.simulation.workers.plan import Plan, Profile
@@ -67,16 +67,32 @@ class OutputLog:
 
     def begun(self, lifetime: WorkerLifetime, write: WriteRecords[Any]) -> None:
         """Check that only results of attempts that have succeeded are written."""
-        known = lifetime, write.opened.place
-        if self.journal.last.get(known) != "success" or len(write.records) != self.returned.get(known):
-            self.violations.append(f"{lifetime.name}: writes results of {shown(write.opened.place)}, which has none")
+        self._begun(lifetime, write.opened.place, len(write.records))
+
+    def begun_together(self, lifetime: WorkerLifetime, write: WriteOutputs[Any]) -> None:
+        """Check the same of a run."""
+        for record, outputs in zip(write.in_hand, write.outputs, strict=True):
+            self._begun(lifetime, record_id(record), len(outputs))
+
+    def _begun(self, lifetime: WorkerLifetime, place: RecordId, count: int) -> None:
+        known = lifetime, place
+        if self.journal.last.get(known) != "success" or count != self.returned.get(known):
+            self.violations.append(f"{lifetime.name}: writes results of {shown(place)}, which has none")
 
     def ended(self, lifetime: WorkerLifetime, write: WriteRecords[Any], error: Exception | None) -> None:
         """Note the outcome of a write."""
-        if error is not None:
-            return
-        self.confirmed.add((lifetime, write.opened.place))
-        for known in [known for known, place in self._held_keys.items() if place == write.opened.place]:
+        if error is None:
+            self._confirmed(lifetime, write.opened.place)
+
+    def ended_together(self, lifetime: WorkerLifetime, write: WriteOutputs[Any], error: Exception | None) -> None:
+        """Note the outcome of the results of a run. An error says nothing about single ones."""
+        if error is None:
+            for record in write.in_hand:
+                self._confirmed(lifetime, record_id(record))
+
+    def _confirmed(self, lifetime: WorkerLifetime, place: RecordId) -> None:
+        self.confirmed.add((lifetime, place))
+        for known in [known for known, held in self._held_keys.items() if held == place]:
             del self._held_keys[known]
 
     def may_accept(self, lifetime: WorkerLifetime, place: RecordId) -> bool:
@@ -96,13 +112,16 @@ class OutputLog:
             world.struck["result written"] += 1
         topic = world.cluster.metadata.topic(plan.topic)
         assert topic is not None
+        # A rule accepts what fails with this error, also good records whose batch did. They have no results.
+        by_rule = {place for (_, place), result in self.journal.last.items() if result == HarmlessError.__name__}
         for record in world.cluster.records(plan.topic):
             place = topic.topic_id_partition(record.partition), record.offset
             attempts = written[record.partition, record.offset]
             wanted = output_count(Job.parsed(record.value or b""))
             # A leader that has forgotten its counts delivers a record again as for the first time, so that two attempts
             # may have one name. Where locks are kept, there are none.
-            if place in ledger.accepted and max(attempts.values(), default=0) < wanted:
+            is_success = place in ledger.accepted and place not in by_rule
+            if is_success and max(attempts.values(), default=0) < wanted:
                 self.violations.append(f"{shown(place)} was accepted without its {wanted} results: {dict(attempts)}")
             if plan.keeps_locks and max(attempts.values(), default=0) > wanted:
                 self.violations.append(f"{shown(place)} has results of one attempt twice: {dict(attempts)}")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import count
 
-from attrs import define
+from attrs import define, evolve
 
 from kafka_groups.errors import ClusterAuthorizationFailedError, TopicAuthorizationFailedError
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -29,7 +29,7 @@ _OUTAGES = (TopicAuthorizationFailedError, ClusterAuthorizationFailedError)
 _ROUNDS = 200
 """The most rounds of 50 ms until all that is well has an outcome."""
 
-HARMLESS = ("write", "write", "withdraw", "pass_time", "go_on", "look")
+HARMLESS = ("write", "write", "write_each", "divide", "withdraw", "pass_time", "go_on", "look")
 FAULTY = ("disconnect", "move", "fail", "slow", "delete", "deny", "deny_ids", "configure", "forget", "heal")
 
 
@@ -41,11 +41,15 @@ class Write:
         number: Its number.
         records: Its records.
         is_withdrawn: Whether it was withdrawn.
+        parts: The writes that have taken its place.
+        is_each: Whether its records have outcomes of their own once one of them is refused.
     """
 
     number: int
     records: Sequence[RecordToWrite]
     is_withdrawn: bool = False
+    parts: "Sequence[Write]" = ()
+    is_each: bool = False
 
     @property
     def topics(self) -> set[str]:
@@ -80,6 +84,44 @@ class ConfirmedRun:
             self._writes[owner][number] = write
             self._rooms[owner].write(write.records, write)
         self.world.tell()
+
+    def write_each(self) -> None:
+        """Write several records of a topic that have one outcome as long as all is well."""
+        owner, topic = self.rng.randrange(2), self.rng.choice([*_TOPICS])
+        number = next(self._numbers)
+        records = [evolve(self._record(number, index), topic=topic) for index in range(self.rng.randrange(2, 6))]
+        write = Write(number, records, is_each=True)
+        self._writes[owner][number] = write
+        self._rooms[owner].write_each(records, write)
+        self.world.tell()
+
+    def divide(self) -> None:
+        """Divide a write, as its owner wants outcomes of single records."""
+        owner = self.rng.randrange(2)
+        whole = [write for write in self._open(owner) if write.is_each]
+        if whole:
+            self._divide(owner, self.rng.choice(whole))
+
+    def _divide(self, owner: int, write: Write) -> None:
+        at = self.rng.randrange(1, len(write.records))
+        parts = [Write(next(self._numbers), records) for records in (write.records[:at], write.records[at:])]
+        before = self._rooms[owner].unconfirmed
+        if self._rooms[owner].divide(write, [(part, part.records) for part in parts]):
+            write.parts, write.is_each = parts, False
+            self._writes[owner].update({part.number: part for part in parts})
+            assert self._rooms[owner].unconfirmed <= before
+        self.world.tell()
+
+    def _divide_refused(self, owner: int) -> None:
+        """Do what an owner does when a record was refused: the outcome says nothing about the others."""
+        outcomes = self._told[owner].outcomes
+        for write in self._writes[owner].copy().values():
+            if write.parts:
+                outcomes.pop(write, None)  # the refusal has led to the division, or came after it
+            elif write.is_each and write in outcomes and outcomes[write][0].error is not None:
+                del outcomes[write]
+                self._divide(owner, write)
+                assert write.parts
 
     def _record(self, number: int, index: int) -> RecordToWrite:
         value = b"%d.%d" % (number, index)
@@ -120,8 +162,10 @@ class ConfirmedRun:
         raise AssertionError(f"no outcome although nothing is wrong with the topics: {late}")
 
     def _open(self, owner: int) -> list[Write]:
+        self._divide_refused(owner)
         outcomes = self._told[owner].outcomes
-        return [each for each in self._writes[owner].values() if not each.is_withdrawn and each not in outcomes]
+        writes = self._writes[owner].values()
+        return [each for each in writes if not (each.is_withdrawn or each.parts or each in outcomes)]
 
     # ------------------------------------------------------------------------------------- with faults
 
@@ -172,6 +216,7 @@ class ConfirmedRun:
         """Do one thing, and look whether the rules hold all the time."""
         getattr(self, name)()
         for owner, told in enumerate(self._told):
+            self._divide_refused(owner)
             for token in [each for each in told.outcomes if each not in self._seen[owner]]:
                 self._seen[owner].add(token)
                 self._check_outcome(owner, token)
@@ -217,6 +262,8 @@ class ConfirmedRun:
         }
         for write in self._writes[owner].values():
             outcomes = told.outcomes.get(write, [])
+            if write.parts:
+                continue
             assert len(outcomes) == (0 if write.is_withdrawn else 1), f"{len(outcomes)} outcomes of {write.number}"
             counts = [written[each.topic][each.value or b""] for each in write.records]
             self._check_written(write, outcomes, counts, forgetful)

@@ -546,5 +546,5 @@ class RecordHandling(Generic[R]):
             "running": sum(len(run.records) for run in self.runs.under_way),
             "delayed": len(holdings.early) + len(holdings.forwarded),
             "waiting": len(holdings.waiting) + len(holdings.unordered),
-            "writing": sum(not opened.is_aside for opened in self.writing),
+            "writing": sum(not opened.is_aside for opened in self.writing) + self.writing.of_runs,
         }

@@ -6,7 +6,7 @@ follows then. Until then it does not occupy a slot.
 
 import random
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 from typing import Generic, TypeVar
@@ -23,7 +23,7 @@ from kafka_groups.share.workers.rules.holdings import Holdings
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.outbox import EventKind, HandlingOutbox
 from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopic
-from kafka_groups.share.workers.rules.steps import OpenRecord, WritePurpose, WriteRecords
+from kafka_groups.share.workers.rules.steps import OpenRecord, WriteOutputs, WritePurpose, WriteRecords
 from kafka_groups.types import AcknowledgeType, RecordId
 
 __all__ = ["CONSEQUENCES", "MOST_OUTPUTS", "MOST_OUTPUT_BYTES", "Consequence", "RecordWrites"]
@@ -73,15 +73,13 @@ class _Outputs:
     count: int = 0
     size_bytes: int = 0
 
-    def add(self, records: Sequence[RecordToWrite]) -> None:
+    def add(self, records: Sequence[RecordToWrite], size_bytes: int) -> None:
         self.count += len(records)
-        for record in records:
-            self.size_bytes += record.size_bytes
+        self.size_bytes += size_bytes
 
-    def remove(self, records: Sequence[RecordToWrite]) -> None:
+    def remove(self, records: Sequence[RecordToWrite], size_bytes: int) -> None:
         self.count -= len(records)
-        for record in records:
-            self.size_bytes -= record.size_bytes
+        self.size_bytes -= size_bytes
 
 
 class RecordWrites(Generic[R]):
@@ -100,6 +98,8 @@ class RecordWrites(Generic[R]):
     Attributes:
         refused: Called with a record in hand whose outputs are refused for good, the error, and the time.
         withdrawn: Writes whose results do not matter any more, because their records in hand are gone.
+        opened: Writes of runs that the driver has, with the writes for single records that take their places: each has
+            a result of its own from now on.
     """
 
     def __init__(
@@ -111,17 +111,19 @@ class RecordWrites(Generic[R]):
         self._rng = rng
         self.refused: Callable[[OpenRecord[R], Exception, int], None] = self._again
         self.withdrawn: deque[WriteRecords[R]] = deque()
+        self.opened: deque[tuple[WriteOutputs[R], Sequence[WriteRecords[R]]]] = deque()
         # Dead letters are apart from the others: whether any is under way is asked at each step.
         self._dead_letters: dict[OpenRecord[R], WriteRecords[R]] = {}
         self._others: dict[OpenRecord[R], WriteRecords[R]] = {}
-        self._outputs_due: deque[WriteRecords[R]] = deque()
+        self._of_runs: dict[WriteOutputs[R], None] = {}
+        self._outputs_due: deque[WriteRecords[R] | WriteOutputs[R]] = deque()
         self._strays: dict[tuple[RecordId, bool], WriteRecords[R]] = {}
         self._copied = CopiedRecords()
         self._held: dict[str, Exception] = {}
         self._outputs = _Outputs()
 
     def __iter__(self) -> Iterator[OpenRecord[R]]:
-        """Iterate over the records in hand for which a write is due or under way, in no order."""
+        """Iterate over the records in hand for which a write of their own is due or under way, in no order."""
         yield from chain(self._holdings.copies, self._holdings.writes)
         yield from (write.opened for write in self._under_way)
 
@@ -131,13 +133,19 @@ class RecordWrites(Generic[R]):
 
     @property
     def places(self) -> Iterable[RecordId]:
-        """The places of the records in hand for which a write is under way."""
-        return [write.opened.place for write in self._under_way]
+        """Places among which are the oldest of each partition for which a write is under way."""
+        of_runs = (self._rules.record_id(write.in_hand[0]) for write in self._of_runs)
+        return [*(write.opened.place for write in self._under_way), *of_runs]
+
+    @property
+    def of_runs(self) -> int:
+        """The number of records in hand whose outputs are written together with others of their runs."""
+        return sum(len(write.in_hand) for write in self._of_runs)
 
     @property
     def has_any_under_way(self) -> bool:
         """True if a write is under way."""
-        return bool(self._dead_letters or self._others)
+        return bool(self._dead_letters or self._others or self._of_runs)
 
     @property
     def unconfirmed_outputs(self) -> int:
@@ -158,7 +166,7 @@ class RecordWrites(Generic[R]):
     @property
     def is_quiet(self) -> bool:
         """True if no record waits for a confirmation after which it is accepted, unless its topic is held."""
-        return all(map(self._is_held, self._others.values()))
+        return not self._of_runs and all(map(self._is_held, self._others.values()))
 
     @property
     def has_records_at_risk(self) -> bool:
@@ -202,10 +210,51 @@ class RecordWrites(Generic[R]):
         opened.purpose, opened.to_write, opened.due_ms, opened.failed_writes = purpose, records, now_ms, 0
         # A handler may have an output for each record. They wait for nothing but the driver.
         if purpose is WritePurpose.OUTPUT:
-            self._outputs.add(records)
+            self._outputs.add(records, _size_of(records))
             self._outputs_due.append(self._begun(self._others, opened, records))
         else:
             self._holdings.writes.add(opened)
+
+    def may_write_together(self, outputs: Collection[Sequence[RecordToWrite]]) -> bool:
+        """Return whether the outputs of several records can be one write: for one topic, while none is held."""
+        # A topic that takes nothing must not delay records whose outputs are for others.
+        return (
+            len(outputs) > 1
+            and not self._held
+            and len({record.topic for records in outputs for record in records}) == 1
+        )
+
+    def write_together(self, in_hand: Sequence[R], outputs: Sequence[Sequence[RecordToWrite]]) -> None:
+        """Write the outputs of a run whose records have succeeded. They are accepted together when all are confirmed.
+
+        If something happens to one of them or to the topic, each goes on as if it had been written by itself.
+
+        Args:
+            in_hand: The records in hand: fresh ones of one delivery, in order.
+            outputs: The outputs of each.
+        """
+        records = list(chain.from_iterable(outputs))
+        write = WriteOutputs(in_hand, outputs, records, _size_of(records))
+        self._outputs.add(records, write.size_bytes)
+        self._of_runs[write] = None
+        self._outputs_due.append(write)
+
+    def _open(self, write: WriteOutputs[R]) -> None:
+        """Continue with a write for each record of a run."""
+        del self._of_runs[write]
+        singles = [self._single(record, outputs) for record, outputs in zip(write.in_hand, write.outputs, strict=True)]
+        if write in self._outputs_due:  # the driver does not have it yet
+            at = self._outputs_due.index(write)
+            self._outputs_due.remove(write)
+            for single in reversed(singles):
+                self._outputs_due.insert(at, single)
+        else:
+            self.opened.append((write, singles))
+
+    def _single(self, record: R, outputs: Sequence[RecordToWrite]) -> WriteRecords[R]:
+        opened = self._holdings.opened(record)
+        opened.purpose, opened.to_write = WritePurpose.OUTPUT, outputs
+        return self._begun(self._others, opened, outputs)
 
     def move(self, opened: OpenRecord[R], topic: RetryTopic, now_ms: int) -> None:
         """Move a record to a retry topic. Its `due_ms` is the time of its next attempt."""
@@ -238,14 +287,14 @@ class RecordWrites(Generic[R]):
 
     # ---------------------------------------------------------------------------------------- writing
 
-    def next(self, now_ms: int) -> WriteRecords[R] | None:
+    def next(self, now_ms: int) -> WriteRecords[R] | WriteOutputs[R] | None:
         """Return the next records to write; None if none are due. Some in hand may end, as their copies exist."""
         # Most handlers write nothing, and each run comes by here.
         if self._outputs_due or self._holdings.copies or self._holdings.writes:
             return self._next(now_ms)
         return None
 
-    def _next(self, now_ms: int) -> WriteRecords[R] | None:
+    def _next(self, now_ms: int) -> WriteRecords[R] | WriteOutputs[R] | None:
         if (write := self._next_dead_letter(now_ms)) is not None:
             return write
         return self._outputs_due.popleft() if self._outputs_due else self._next_other(now_ms)
@@ -296,7 +345,7 @@ class RecordWrites(Generic[R]):
 
     # ---------------------------------------------------------------------------------------- results
 
-    def written(self, write: WriteRecords[R], error: Exception | None, now_ms: int) -> None:
+    def written(self, write: WriteRecords[R] | WriteOutputs[R], error: Exception | None, now_ms: int) -> None:
         """Take the result of a write.
 
         Args:
@@ -304,7 +353,9 @@ class RecordWrites(Generic[R]):
             error: None if all its records are confirmed.
             now_ms: The time.
         """
-        if not self._forgotten(write):
+        if isinstance(write, WriteOutputs):
+            self._together_written(write, error)
+        elif not self._forgotten(write):
             self._stray_ended(write, now_ms, is_written=error is None)
         elif error is None:
             self._go_on(write.opened, now_ms)
@@ -313,6 +364,17 @@ class RecordWrites(Generic[R]):
             self.refused(write.opened, _refusal(write, error), now_ms)
         else:
             self._again(write.opened, error, now_ms)
+
+    def _together_written(self, write: WriteOutputs[R], error: Exception | None) -> None:
+        if write not in self._of_runs:
+            return  # it was opened in the meantime, and its parts have results of their own
+        # One of the outputs was refused, which says nothing about the others.
+        if error is not None:
+            self._open(write)
+            return
+        del self._of_runs[write]
+        self._outputs.remove(write.records, write.size_bytes)
+        self._outbox.settle(write.in_hand, AcknowledgeType.ACCEPT, is_run=True)
 
     def _go_on(self, opened: OpenRecord[R], now_ms: int) -> None:
         self.drop_outputs(opened)
@@ -350,15 +412,18 @@ class RecordWrites(Generic[R]):
         """
         if error is None:
             self._held.pop(topic, None)
-        else:
-            self._held[topic] = error
+            return
+        self._held[topic] = error
+        # What is confirmed of a run must not wait for the rest, which may take long now.
+        for write in [write for write in self._of_runs if write.records[0].topic == topic]:
+            self._open(write)
 
     # ---------------------------------------------------------------------------------------- forgetting
 
     def drop_outputs(self, opened: OpenRecord[R]) -> None:
         """Note that a record in hand is gone, so that its outputs are not written any more."""
         if opened.purpose is WritePurpose.OUTPUT:
-            self._outputs.remove(opened.to_write)
+            self._outputs.remove(opened.to_write, _size_of(opened.to_write))
             opened.to_write = ()
 
     def forget(self, opened: OpenRecord[R]) -> None:
@@ -369,6 +434,8 @@ class RecordWrites(Generic[R]):
 
     def lose(self, matches: Callable[[R], bool], now_ms: int) -> list[RecordId]:
         """Forget the records that match and for which a write is under way. Returns their places."""
+        for together in [each for each in self._of_runs if any(map(matches, each.in_hand))]:
+            self._open(together)
         gone = [write for write in self._under_way if matches(write.opened.record)]
         for write in gone:
             self._leave_behind(write)
@@ -383,6 +450,9 @@ class RecordWrites(Generic[R]):
 
     def give_up(self, now_ms: int, *, only_held: bool) -> None:
         """Release the records in hand for which a write is under way, or only those whose topics are held."""
+        if not only_held:
+            for together in [*self._of_runs]:
+                self._open(together)
         for write in [write for write in self._under_way if self._is_held(write) or not only_held]:
             self._leave_behind(write)
             self._outbox.end(write.opened, AcknowledgeType.RELEASE, now_ms)
@@ -415,6 +485,10 @@ class RecordWrites(Generic[R]):
             self._holdings.admit(self._holdings.lost.ended(place, has_succeeded=is_written), now_ms)
         elif is_written:
             self._copied.add([place])
+
+
+def _size_of(records: Iterable[RecordToWrite]) -> int:
+    return sum(record.size_bytes for record in records)
 
 
 def _is_first_copy(opened: OpenRecord[R]) -> bool:

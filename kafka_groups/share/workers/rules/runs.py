@@ -125,11 +125,28 @@ class RunningRecords(Generic[R]):
         # The common case: fresh records, all of which succeeded and kept their locks. They are acknowledged together,
         # without creating a state for each. The records of a batch may be of several deliveries, so only those of other
         # runs are ranges.
-        if not failures and run.opened is None and not run.lost and not outputs:
-            self._outcomes.worked(now_ms)
-            self._outbox.settle(run.records, AcknowledgeType.ACCEPT, is_run=not run.is_batch)
-            return
+        if not failures and run.opened is None and not run.lost:
+            if not outputs:
+                self._outcomes.worked(now_ms)
+                self._outbox.settle(run.records, AcknowledgeType.ACCEPT, is_run=not run.is_batch)
+                return
+            if self._write_together(run, outputs, now_ms):
+                return
         self._sort_out(run, errors, outputs, now_ms)
+
+    def _write_together(self, run: InvokeHandler[R], outputs: Outputs, now_ms: int) -> bool:
+        """Write the outputs of a run in one step. Returns False if they have to be written for each record."""
+        # Their outputs are in the order of the records, except for those that a batch handler has added.
+        if run.is_batch or not self._writing.may_write_together(outputs.values()):
+            return False
+        self._outcomes.worked(now_ms)
+        in_hand = run.records
+        if len(outputs) < len(in_hand):
+            nothing = [record for index, record in enumerate(in_hand) if index not in outputs]
+            self._outbox.settle(nothing, AcknowledgeType.ACCEPT)
+            in_hand = [in_hand[index] for index in outputs]
+        self._writing.write_together(in_hand, tuple(outputs.values()))
+        return True
 
     def _sort_out(self, run: InvokeHandler[R], errors: Mapping[int, Exception], outputs: Outputs, now_ms: int) -> None:
         """Settle what has succeeded, and judge what has failed, in order: a success ends a row of failures."""

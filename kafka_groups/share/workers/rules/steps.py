@@ -19,6 +19,7 @@ __all__ = [
     "InvokeHandler",
     "OpenRecord",
     "WorkerStep",
+    "WriteOutputs",
     "WritePurpose",
     "WriteRecords",
 ]
@@ -204,6 +205,31 @@ class WriteRecords(Generic[R]):
 
 
 @frozen(eq=False)
+class WriteOutputs(Generic[R]):
+    """Write the outputs of a run whose records have all succeeded, or of those of them that have outputs.
+
+    Report with `RecordWrites.written` when all are confirmed, or as soon as one is refused. If the rules find it in
+    `RecordWrites.opened` before, they want results for single records.
+
+    Attributes:
+        in_hand: The records in hand. They are fresh ones of one delivery, in order.
+        outputs: The outputs of each, all for one topic.
+        records: All of them, in order.
+        size_bytes: Their bytes.
+    """
+
+    in_hand: Sequence[R]
+    outputs: "Sequence[Sequence[RecordToWrite]]"
+    records: "Sequence[RecordToWrite]"
+    size_bytes: int
+
+    @property
+    def purpose(self) -> WritePurpose:
+        """OUTPUT."""
+        return WritePurpose.OUTPUT
+
+
+@frozen(eq=False)
 class AcknowledgeRecords(Generic[R]):
     """Acknowledge records, and report with `settled` whether the broker has confirmed.
 
@@ -221,4 +247,4 @@ class AcknowledgeRecords(Generic[R]):
     has_moved: bool = field(default=False, kw_only=True)
 
 
-WorkerStep = InvokeHandler[R] | WriteRecords[R] | AcknowledgeRecords[R]
+WorkerStep = InvokeHandler[R] | WriteRecords[R] | WriteOutputs[R] | AcknowledgeRecords[R]

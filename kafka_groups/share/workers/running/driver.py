@@ -22,7 +22,7 @@ from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.polling import is_passing
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.named_suspects import RunningRange
-from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, WriteRecords
+from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, WriteOutputs, WriteRecords
 from kafka_groups.share.workers.running.handler_report import HandlerReport
 from kafka_groups.share.workers.running.handler_writes import HandlerWrites
 from kafka_groups.share.workers.running.operations import OperationTimes
@@ -227,7 +227,7 @@ class HandlerDriver:
         while (step := self._handling.next(now_ms)) is not None:
             if isinstance(step, AcknowledgeRecords):
                 self._commits.add(step)
-            elif isinstance(step, WriteRecords):
+            elif isinstance(step, WriteRecords | WriteOutputs):
                 self._writes.write(step)
                 # The results of a run are due together. Nothing of what comes before a write has changed meanwhile.
                 while (write := self._handling.writing.next(now_ms)) is not None:

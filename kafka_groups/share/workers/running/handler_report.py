@@ -13,7 +13,7 @@ from kafka_groups.share.workers.rules.dead_letter_headers import record_id
 from kafka_groups.share.workers.rules.failures.signals import ParseError
 from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.outbox import EventKind
-from kafka_groups.share.workers.rules.steps import InvokeHandler, WritePurpose, WriteRecords
+from kafka_groups.share.workers.rules.steps import InvokeHandler, WriteOutputs, WritePurpose, WriteRecords
 from kafka_groups.share.workers.rules.window import NOT_READY_AT, WARN_AT, WindowUse
 from kafka_groups.share.workers.running.event_log import HandlerLog
 from kafka_groups.share.workers.running.handler_observation import HandlerObservation
@@ -99,7 +99,7 @@ class HandlerReport:
         """Log records whose acknowledgement was refused."""
         self._log.warn("refused", "%s will be delivered again: %s", counted(count, "record"), error)
 
-    def written(self, write: WriteRecords[AnyRecord], error: Exception | None) -> None:
+    def written(self, write: WriteRecords[AnyRecord] | WriteOutputs[AnyRecord], error: Exception | None) -> None:
         """Count dead letters, or log that records cannot be written."""
         topic = write.records[0].topic
         if error is None:

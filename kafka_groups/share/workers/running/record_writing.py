@@ -26,6 +26,14 @@ class HandlerRoom(Protocol):
         """Write records, and report their one outcome later. Never blocks."""
         ...
 
+    def write_each(self, records: Sequence[RecordToWrite], token: object) -> None:
+        """Write records of one topic, and report their one outcome when all are confirmed, or one is refused."""
+        ...
+
+    def divide(self, token: object, parts: Sequence[tuple[object, Sequence[RecordToWrite]]]) -> bool:
+        """Report outcomes for parts of a write of `write_each`. Returns False if all of it is confirmed already."""
+        ...
+
     def withdraw(self, token: object) -> bool:
         """Return True if nothing of these records was sent, and nothing will be. Otherwise their outcome comes."""
         ...

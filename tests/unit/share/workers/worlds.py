@@ -91,6 +91,7 @@ class LettersRoom:
     _took: TakesOutcomes
     _queued: dict[object, Sequence[RecordToWrite]] = field(factory=dict)
     _tasks: set[asyncio.Task[None]] = field(factory=set)
+    _parts: dict[object, Sequence[tuple[object, Sequence[RecordToWrite]]]] = field(factory=dict)
 
     def write(self, records: Sequence[RecordToWrite], token: object) -> None:
         """Write records."""
@@ -100,6 +101,15 @@ class LettersRoom:
             task.add_done_callback(self._tasks.discard)
         self._queued[token] = records
 
+    def write_each(self, records: Sequence[RecordToWrite], token: object) -> None:
+        """Write records."""
+        self.write(records, token)
+
+    def divide(self, token: object, parts: Sequence[tuple[object, Sequence[RecordToWrite]]]) -> bool:
+        """Continue with parts."""
+        self._parts[token] = parts
+        return True
+
     def withdraw(self, token: object) -> bool:
         """Drop records that were not sent."""
         return self._queued.pop(token, None) is not None
@@ -108,7 +118,8 @@ class LettersRoom:
         queued, self._queued = self._queued, {}
         if queued:
             error = await self._letters.write([record for records in queued.values() for record in records])
-            self._took([WriteOutcome(list(queued), error)])
+            tokens = [part for token in queued for part, _ in self._parts.pop(token, [(token, ())])]
+            self._took([WriteOutcome(tokens, error)])
 
 
 class WorkerWorld(World):

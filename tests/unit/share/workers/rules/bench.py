@@ -16,7 +16,13 @@ from kafka_groups.share.workers.rules.policy import DeliveryPolicy
 from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopics
 from kafka_groups.share.workers.rules.runs import NO_OUTPUTS, Outputs
 from kafka_groups.share.workers.rules.slot_sharing import SharedSlots
-from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, FailedRecord, InvokeHandler, WriteRecords
+from kafka_groups.share.workers.rules.steps import (
+    AcknowledgeRecords,
+    FailedRecord,
+    InvokeHandler,
+    WriteOutputs,
+    WriteRecords,
+)
 from kafka_groups.types import AcknowledgeType
 from tests.unit.share.workers.rules.jobs import PARTITIONS, Job, dead_letter, record_id, retry_rules_of_jobs
 
@@ -44,6 +50,7 @@ class Bench:
         handling: The rules.
         runs: The runs under way.
         copies: What is being written: dead letters, and outputs.
+        together: The outputs of whole runs that are being written.
         settles: Acknowledgements that are not confirmed.
         confirms: Whether acknowledgements are confirmed at once.
         starts: How many records of a run its slot begins at once.
@@ -106,6 +113,7 @@ class Bench:
         self.now_ms = 0
         self.runs: list[InvokeHandler[Job]] = []
         self.copies: list[WriteRecords[Job]] = []
+        self.together: list[WriteOutputs[Job]] = []
         self.settles: list[AcknowledgeRecords[Job]] = []
         self.confirms = True
         self.starts = 1
@@ -147,6 +155,8 @@ class Bench:
             elif isinstance(step, WriteRecords):
                 self.copies.append(step)
                 self.letters.append((step.opened.place[1], step.opened.reason))
+            elif isinstance(step, WriteOutputs):
+                self.together.append(step)
             else:
                 self._settle(step)
 
@@ -224,8 +234,24 @@ class Bench:
         failures: Sequence[FailedRecord[Job]] = [FailedRecord(index, error) for index, error in errors.items()]
         self.handling.runs.ran(run, failures, self.now_ms, failed=failed, outputs=outputs)
 
+    def open(self) -> None:
+        """Continue with writes for single records, where the rules want it."""
+        opened = self.handling.writing.opened
+        while opened:
+            together, singles = opened.popleft()
+            self.together.remove(together)
+            self.copies += singles
+
     def write(self, error: Exception | None = None) -> None:
-        """Confirm what is being written, or let it fail."""
+        """Confirm what is being written, or let it fail: then each record of a run has a result of its own."""
+        self.open()
+        if error is None:
+            together, self.together = self.together, []
+            for each in together:
+                self.handling.writing.written(each, None, self.now_ms)
+        for each in self.together:
+            self.handling.writing.written(each, error, self.now_ms)
+        self.open()
         copies, self.copies = self.copies, []
         for copy in copies:
             self.handling.writing.written(copy, error, self.now_ms)

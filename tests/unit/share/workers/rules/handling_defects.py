@@ -20,7 +20,7 @@ from kafka_groups.share.workers.rules.retry_topics.delays import RetryTopic
 from kafka_groups.share.workers.rules.retry_topics.retry_rules import RetryRules
 from kafka_groups.share.workers.rules.run_choice import RunChoice
 from kafka_groups.share.workers.rules.runs import Outputs, RunningRecords
-from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord, WritePurpose, WriteRecords
+from kafka_groups.share.workers.rules.steps import InvokeHandler, OpenRecord, WriteOutputs, WritePurpose, WriteRecords
 from kafka_groups.share.workers.rules.suspects import SuspectRecords
 from kafka_groups.types import AcknowledgeType, RecordId
 from tests.support.planted_defects import Patch, by_name
@@ -148,6 +148,80 @@ def outputs_of_lost_records_count_as_written(patch: Patch) -> None:
         return was_lost(self, run, opened, now_ms, has_succeeded=True)
 
     patch.setattr(RunningRecords, "_was_lost", finished)
+
+
+def runs_need_no_confirmation(patch: Patch) -> None:
+    """The records of a run are accepted when their outputs are handed over to be written together."""
+    write_together = RecordWrites.write_together
+
+    def accept(self: RecordWrites[Any], in_hand: Any, outputs: Any) -> None:
+        write_together(self, in_hand, outputs)
+        self._outbox.settle(in_hand, AcknowledgeType.ACCEPT)
+
+    patch.setattr(RecordWrites, "write_together", accept)
+
+
+def a_refusal_fails_the_whole_run(patch: Patch) -> None:
+    """One refused output is a failure of all records of its run."""
+    written = RecordWrites.written
+
+    def fail(self: RecordWrites[Any], write: Any, error: Exception | None, now_ms: int) -> None:
+        if not isinstance(write, WriteOutputs) or error is None:
+            written(self, write, error, now_ms)
+            return
+        self._open(write)
+        _, singles = self.opened.pop()
+        for single in singles:
+            written(self, single, error, now_ms)
+
+    patch.setattr(RecordWrites, "written", fail)
+
+
+def a_refusal_in_a_run_is_overlooked(patch: Patch) -> None:
+    """The run waits for a confirmation that never comes."""
+    together_written = RecordWrites._together_written
+
+    def overlook(self: RecordWrites[Any], write: WriteOutputs[Any], error: Exception | None) -> None:
+        if error is None:
+            together_written(self, write, None)
+
+    patch.setattr(RecordWrites, "_together_written", overlook)
+
+
+def a_refusal_in_a_run_is_accepted(patch: Patch) -> None:
+    """A run is accepted although one of its outputs was refused."""
+    together_written = RecordWrites._together_written
+    patch.setattr(RecordWrites, "_together_written", lambda self, write, error: together_written(self, write, None))
+
+
+def locks_of_a_run_that_is_written_are_not_looked_at(patch: Patch) -> None:
+    """A record whose lock is lost is accepted with the others of its run."""
+    lose = RecordWrites.lose
+
+    def overlook(self: RecordWrites[Any], matches: Callable[[Any], bool], now_ms: int) -> list[RecordId]:
+        of_runs, self._of_runs = self._of_runs, {}
+        gone = lose(self, matches, now_ms)
+        self._of_runs = of_runs
+        return gone
+
+    patch.setattr(RecordWrites, "lose", overlook)
+
+
+def a_lost_lock_ends_the_whole_run(patch: Patch) -> None:
+    """All records of a run that is written are forgotten with the one that is lost."""
+    lose = RecordWrites.lose
+
+    def forget(self: RecordWrites[Any], matches: Callable[[Any], bool], now_ms: int) -> list[RecordId]:
+        lost = [each for each in self._of_runs if any(map(matches, each.in_hand))]
+        gone = [record for each in lost for record in each.in_hand]
+        return lose(self, lambda record: matches(record) or record in gone, now_ms)
+
+    patch.setattr(RecordWrites, "lose", forget)
+
+
+def windows_leave_out_runs_that_are_written(patch: Patch) -> None:
+    """Records of runs whose outputs are written do not count for their partition's window."""
+    patch.setattr(RecordWrites, "places", property(lambda self: [each.opened.place for each in self._under_way]))
 
 
 def outputs_of_a_stop_are_forgotten(patch: Patch) -> None:
@@ -539,6 +613,13 @@ DEFECTS = by_name(
     keys_do_not_wait_for_outputs,
     redeliveries_do_not_wait_for_outputs,
     outputs_of_lost_records_count_as_written,
+    runs_need_no_confirmation,
+    a_refusal_fails_the_whole_run,
+    a_refusal_in_a_run_is_overlooked,
+    a_refusal_in_a_run_is_accepted,
+    locks_of_a_run_that_is_written_are_not_looked_at,
+    a_lost_lock_ends_the_whole_run,
+    windows_leave_out_runs_that_are_written,
     outputs_of_a_stop_are_forgotten,
     copies_follow_rejects,
     copies_need_no_confirmation,

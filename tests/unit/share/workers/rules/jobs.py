@@ -167,17 +167,19 @@ class HandlerPlan:
         is_down: Whether the sink is down.
         natures: The natures of the records so far, by place.
         fails: How often a record still fails, if that ends.
+        good: The number of good records for each kind of others.
     """
 
     rng: random.Random
     is_down: bool = False
     natures: dict[RecordId, Nature] = field(factory=dict)
     fails: dict[RecordId, int] = field(factory=dict)
+    good: int = 1
 
     def nature_of(self, place: RecordId) -> Nature:
-        """Return the nature of a record, which is drawn when it is first needed. Half of them are good."""
+        """Return the nature of a record, which is drawn when it is first needed. Usually, half of them are good."""
         if place not in self.natures:
-            self.natures[place] = self.rng.choice([Nature.GOOD] * len(Nature) + list(Nature))
+            self.natures[place] = self.rng.choice([Nature.GOOD] * len(Nature) * self.good + list(Nature))
             self.fails[place] = self.rng.randint(1, 4)
         return self.natures[place]
 

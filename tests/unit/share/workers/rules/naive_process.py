@@ -156,6 +156,7 @@ class NaiveProcess:
             elif isinstance(step, WriteRecords):
                 handler.copies.append(step)
             else:
+                assert isinstance(step, AcknowledgeRecords)
                 handler.settles.append(step)
 
     def _fetch(self, handler: _Handler) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable
 
 from attrs import frozen
 
-from kafka_groups.errors import DeliveryFailedError, OperationTimeoutError
 from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.workers.rules.failures.signals import OutputError, ParseError, Reject
 from kafka_groups.share.workers.rules.failures.verdicts import OnError
@@ -23,6 +22,8 @@ from kafka_groups.share.workers.rules.steps import (
     FailedRecord,
     InvokeHandler,
     OpenRecord,
+    WorkerStep,
+    WriteOutputs,
     WritePurpose,
     WriteRecords,
 )
@@ -43,6 +44,7 @@ from tests.unit.share.workers.rules.jobs import (
 )
 from tests.unit.share.workers.rules.naive_broker import NaiveBroker
 from tests.unit.share.workers.rules.naive_checks import Checks, Slot
+from tests.unit.share.workers.rules.naive_run_writes import NO_ANSWER, TOO_LARGE, NaiveRunWrites
 
 __all__ = ["NaiveWorld", "WorldPlan"]
 
@@ -52,7 +54,6 @@ MOST_TURNS = 5_000
 HOLDS_FOR_MS = 60_000
 OPEN_FOR_MS = 3_600_000
 OUTPUTS, ELSEWHERE = "invoices", "elsewhere"
-NO_ANSWER = OperationTimeoutError("no answer")
 RETRY_TOPICS = RetryTopics("r", delays=(1, 3))
 RETURNS: DelayRules[Job] = DelayRules(
     delay_ms=0,
@@ -61,7 +62,6 @@ RETURNS: DelayRules[Job] = DelayRules(
     forward_from=1_000,
 )
 """Records come back when the delay of their topic is over, and spend the rest in the process."""
-TOO_LARGE = DeliveryFailedError("too large", failed=1, unanswered=0)
 
 
 @frozen(kw_only=True)
@@ -80,6 +80,7 @@ class WorldPlan:
         has_outputs: Whether most successes have outputs.
         rate: The rate limit; None for none.
         has_retry_topics: Whether long waits are spent in retry topics.
+        good: The number of good records for each one that may fail.
     """
 
     seed: int
@@ -93,6 +94,7 @@ class WorldPlan:
     has_outputs: bool = False
     rate: RateRule | None = None
     has_retry_topics: bool = False
+    good: int = 1
 
     @property
     def moves(self) -> bool:
@@ -127,7 +129,7 @@ class NaiveWorld:
         self.plan = plan
         self.rng = random.Random(plan.seed)
         self.broker = NaiveBroker(plan.limit, ("ann", "bob") if plan.is_keyed else (), self.rng)
-        self.handler = HandlerPlan(self.rng)
+        self.handler = HandlerPlan(self.rng, good=plan.good)
         self.coming: list[tuple[int, RetryState]] = []
         slots = SharedSlots(plan.concurrency, None if plan.rate is None else HandlerRate(plan.rate))
         self.handling: RecordHandling[Job] = RecordHandling(plan.rules(), self.rng, slots=slots)
@@ -140,6 +142,7 @@ class NaiveWorld:
         self.now_ms = self.attempts = 0
         self.slots: list[Slot] = []
         self.copies: list[WriteRecords[Job]] = []
+        self.runs = NaiveRunWrites(self.rng)
         self.settles: list[AcknowledgeRecords[Job]] = []
         self.jobs: list[Job] = []
         self.remembered: set[RecordId] = set()
@@ -282,8 +285,13 @@ class NaiveWorld:
 
     def finish_copy(self, choice: int, *, works: bool) -> None:
         """Confirm a dead letter, an output or a move, or let it fail."""
-        if self.copies:
-            write = self.copies.pop(choice % len(self.copies))
+        if self.has_writes:
+            writes: list[WriteRecords[Job] | WriteOutputs[Job]] = [*self.copies, *self.runs.under_way]
+            write = writes[choice % len(writes)]
+            if isinstance(write, WriteOutputs):
+                self._finish_run(write, works=works)
+                return
+            self.copies.remove(write)
             if write.purpose is WritePurpose.RETRY:
                 self._finish_move(write, works=works)
                 return
@@ -297,7 +305,8 @@ class NaiveWorld:
 
     def _finish_output(self, write: WriteRecords[Job], *, works: bool) -> None:
         job, was_in_hand = write.opened.record, write.opened.record.is_in_hand
-        error = None if works else self.rng.choice((NO_ANSWER, NO_ANSWER, TOO_LARGE))
+        error = self.runs.outcome_of(write, works=works)
+        works = error is None
         if works:
             self.checks.done.add(job.place)
         if works and not was_in_hand:
@@ -308,6 +317,23 @@ class NaiveWorld:
         self.handling.writing.written(write, error, self.now_ms)
         self.turn()
         assert not (works and was_in_hand) or job.settled, f"{job} waits, and its outputs are confirmed"
+
+    def _finish_run(self, write: WriteOutputs[Job], *, works: bool) -> None:
+        error = None if works else self.runs.refuse_one(write)
+        if works:
+            self.runs.under_way.remove(write)
+            self.checks.done |= {job.place for job in write.in_hand}
+            for job in write.in_hand:
+                job.is_writing = False
+        self.handling.writing.written(write, error, self.now_ms)
+        self.turn()
+        assert write not in self.runs.under_way, "a refusal is not looked at"
+        assert not works or all(job.settled for job in write.in_hand), f"{write.in_hand} wait, and are confirmed"
+
+    @property
+    def has_writes(self) -> bool:
+        """True if something is being written."""
+        return bool(self.copies or self.runs.under_way)
 
     def _finish_move(self, write: WriteRecords[Job], *, works: bool) -> None:
         job, was_in_hand = write.opened.record, write.opened.record.is_in_hand
@@ -433,6 +459,8 @@ class NaiveWorld:
     def is_quiet(self) -> bool:
         """True if nothing runs, and nothing waits for a confirmation after which it is accepted."""
         outputs = [write for write in self.copies if not write.purpose.is_dead_letter]
+        if self.runs.under_way:
+            return False
         return not self.slots and not self.settles and not any(write.opened.record.is_in_hand for write in outputs)
 
     def turn(self) -> None:
@@ -443,13 +471,17 @@ class NaiveWorld:
             self.checks.looked(self.now_ms, self.in_hand, is_quiet=is_quiet)
             if step is not None:
                 self._take(step)
+            elif self.handling.writing.opened:
+                together, singles = self.handling.writing.opened.popleft()
+                self.runs.open(together, singles)
+                self.copies += singles
             elif self.handling.writing.withdrawn:
                 self._withdraw()
             else:
                 return self.look()
         raise AssertionError("the steps do not end")
 
-    def _take(self, step: InvokeHandler[Job] | WriteRecords[Job] | AcknowledgeRecords[Job]) -> None:
+    def _take(self, step: WorkerStep[Job]) -> None:
         if isinstance(step, InvokeHandler):
             unconfirmed = [job for settle in self.settles for job in settle.records]
             self.checks.run(step, self.slots, unconfirmed, self.now_ms)
@@ -462,6 +494,8 @@ class NaiveWorld:
             if step.purpose is WritePurpose.RETRY:
                 self._look_at_move(step)
             self.copies.append(step)
+        elif isinstance(step, WriteOutputs):
+            self.runs.begin(step)
         else:
             self.checks.settle(step)
             self.remembered -= {job.place for job in step.records}
@@ -471,7 +505,7 @@ class NaiveWorld:
         """Withdraw what was not sent, which chance decides. The outcomes of the others come."""
         write = self.handling.writing.withdrawn.popleft()
         assert write in self.copies, f"{write} is withdrawn, and has ended"
-        if self.rng.random() < 0.5:
+        if write not in self.runs.fates and self.rng.random() < 0.5:
             self.copies.remove(write)
             write.opened.record.is_writing = False
             self.handling.writing.withdrew(write, self.now_ms)
@@ -527,15 +561,18 @@ class NaiveWorld:
         assert not self.in_hand, f"forgotten: {self.in_hand}"
         assert self.checks.is_stopping or not self.broker.has_available, "not all were fetched"
 
+    def _is_busy(self) -> bool:
+        return bool(self.slots or self.has_writes or self.settles)
+
     def _go_on(self, ends_ms: int) -> bool:
-        if self.slots or self.copies or self.settles:
+        if self._is_busy():
             self.work(0)
             self.finish_copy(0, works=True)
             self.finish_settle(0, works=True)
             return True
         if self.handling.wanted(self.now_ms):
             self._fetch()
-        if self.slots or self.copies or self.settles:
+        if self._is_busy():
             return True
         if self.handling.is_done:
             return not self.checks.is_stopping and (self.broker.has_available or self._wait_for_retries(ends_ms))

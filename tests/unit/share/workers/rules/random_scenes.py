@@ -3,6 +3,8 @@
 import random
 from collections.abc import Callable
 
+from attrs import evolve
+
 from kafka_groups.share.workers.rules.handler_rate import RateRule
 from tests.unit.share.workers.rules.naive_world import NaiveWorld, WorldPlan
 
@@ -11,6 +13,8 @@ __all__ = ["play_scene"]
 EVENTS = 150
 WAITS_MS = (1, 5, 30, 200, 1_000, 4_000, 31_000)
 RATES = (None, None, RateRule(5, 1_000, 3), RateRule(2, 60_000, 1), RateRule(50, 1_000, 50))
+RUNS_WITH_OUTPUTS = 5
+"""One scene of so many has runs of several records with outputs."""
 GRACES_MS = (0, 500, 25_000)
 
 Event = Callable[[NaiveWorld, random.Random], None]
@@ -46,6 +50,24 @@ _WEIGHTS: dict[Event, float] = {
 
 
 def _plan(seed: int, rng: random.Random) -> WorldPlan:
+    plan = _any_plan(seed, rng)
+    # Outputs of whole runs are written together only if much comes together.
+    if seed % RUNS_WITH_OUTPUTS:
+        return plan
+    return evolve(
+        plan,
+        concurrency=1 + seed % 2,
+        is_keyed=False,
+        is_batch=False,
+        is_fast=True,
+        has_outputs=True,
+        rate=None,
+        has_retry_topics=False,
+        good=20,
+    )
+
+
+def _any_plan(seed: int, rng: random.Random) -> WorldPlan:
     return WorldPlan(
         seed=seed,
         concurrency=rng.randint(1, 4),

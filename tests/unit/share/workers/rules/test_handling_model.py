@@ -46,7 +46,7 @@ class HandlingMachine(RuleBasedStateMachine):
         for choice in choices:
             self.world.work(choice)
 
-    @precondition(lambda self: self.world.copies)
+    @precondition(lambda self: self.world.has_writes)
     @rule(choice=CHOICE, works=WORKS)
     def finish_copy(self, choice: int, works: bool) -> None:
         self.world.finish_copy(choice, works=works)

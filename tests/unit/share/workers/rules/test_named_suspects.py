@@ -12,7 +12,13 @@ from kafka_groups.share.workers.rules.handling import RecordHandling
 from kafka_groups.share.workers.rules.limits import HandlingRules
 from kafka_groups.share.workers.rules.named_suspects import MOST_NAMED, NamedSuspects, RunningRange
 from kafka_groups.share.workers.rules.policy import DeliveryPolicy
-from kafka_groups.share.workers.rules.steps import AcknowledgeRecords, InvokeHandler, WritePurpose, WriteRecords
+from kafka_groups.share.workers.rules.steps import (
+    AcknowledgeRecords,
+    InvokeHandler,
+    WriteOutputs,
+    WritePurpose,
+    WriteRecords,
+)
 from kafka_groups.types import AcknowledgeType, TopicIdPartition
 from tests.unit.share.workers.rules.jobs import dead_letter
 
@@ -39,7 +45,7 @@ def started(rules: RecordHandling[int]) -> list[InvokeHandler[int]]:
     """The runs that start now. Acknowledgements in between are confirmed."""
     runs = []
     while (step := rules.next(0)) is not None:
-        assert not isinstance(step, WriteRecords)
+        assert not isinstance(step, WriteRecords | WriteOutputs)
         if isinstance(step, AcknowledgeRecords):
             rules.outbox.settled(step)
         else:

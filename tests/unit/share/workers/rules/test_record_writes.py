@@ -128,9 +128,10 @@ def test_records_whose_writes_are_confirmed_together_share_an_acknowledgement() 
     bench.fast()
     bench.starts = 4
     jobs = bench.take(0, 1, 2, 3)
-    outputs = {index: [RecordToWrite(OUTPUTS, None, b"v")] for index in range(4)}
+    outputs = {index: [RecordToWrite(topic, None, b"v")] for index, topic in enumerate([OUTPUTS, "audit"] * 2)}
     bench.report(bench.run_of(jobs[0]), {}, outputs=outputs)
     bench.go()
+    assert not bench.together, "outputs for several topics do not wait for each other"
     handling = bench.handling
     for write in bench.copies[:3]:
         handling.writing.written(write, None, bench.now_ms)
@@ -140,6 +141,100 @@ def test_records_whose_writes_are_confirmed_together_share_an_acknowledgement() 
     assert handling.outbox.unconfirmed == 1
     handling.outbox.end(OpenRecord(jobs[0], jobs[0].place, 1), RELEASE, bench.now_ms)
     assert [each.kind for each in handling.outbox.steps] == [ACCEPT, RELEASE]
+
+
+# ---------------------------------------------------------------------------------------------- whole runs
+
+
+def a_run_with_outputs(bench: Bench, *, without: int | None = None) -> list[Job]:
+    """Three records of a run, whose outputs are being written together."""
+    bench.fast()
+    bench.starts = 3
+    jobs = bench.take(0, 1, 2)
+    outputs = {index: [RecordToWrite(OUTPUTS, None, b"%d" % index)] for index in range(3) if index != without}
+    bench.report(bench.run_of(jobs[0]), {}, outputs=outputs)
+    bench.go()
+    return jobs
+
+
+def test_the_outputs_of_a_run_are_one_write_whose_confirmation_accepts_all_of_them() -> None:
+    bench = Bench(concurrency=1)
+    bench.confirms = False
+    jobs = a_run_with_outputs(bench)
+    [write] = bench.together
+    assert [record.value for record in write.records] == [b"0", b"1", b"2"]
+    assert not bench.outcomes
+    assert bench.handling.in_hand["writing"] == 3
+    assert bench.handling.writing.unconfirmed_outputs == 3
+    assert bench.handling.writing.places == [jobs[0].place]
+    bench.write()
+    assert bench.outcomes == dict.fromkeys(jobs, ACCEPT)
+    [settle] = bench.settles
+    assert settle.is_run
+    bench.confirm()
+    assert bench.handling.is_done
+    assert bench.handling.writing.unconfirmed_outputs == 0
+
+
+def test_records_of_a_run_without_outputs_are_accepted_at_once() -> None:
+    bench = Bench(concurrency=1)
+    jobs = a_run_with_outputs(bench, without=1)
+    assert bench.outcomes == {jobs[1]: ACCEPT}
+    [write] = bench.together
+    assert list(write.in_hand) == [jobs[0], jobs[2]]
+    bench.write()
+    assert bench.outcomes == dict.fromkeys(jobs, ACCEPT)
+
+
+@pytest.mark.parametrize("happens", ["lost", "held", "refused", "stopped"])
+def test_if_something_happens_each_record_of_a_run_goes_on_by_itself(happens: str) -> None:
+    bench = Bench(concurrency=1)
+    jobs = a_run_with_outputs(bench)
+    writing = bench.handling.writing
+    match happens:
+        case "lost":
+            bench.lose(jobs[1])
+        case "held":
+            writing.held(OUTPUTS, no_answer())
+        case "refused":
+            writing.written(bench.together[0], too_large(), bench.now_ms)
+        case _:
+            bench.stop(0)
+            bench.advance(1_001)
+    bench.open()
+    assert not bench.together
+    writes = {write.opened.record: write for write in bench.copies}
+    assert list(writes) == jobs
+    assert [list(writing.withdrawn), bench.outcomes] == {
+        "lost": [[writes[jobs[1]]], {}],
+        "stopped": [list(writes.values()), dict.fromkeys(jobs, RELEASE)],
+    }.get(happens, [[], {}])
+    if happens != "stopped":
+        writing.written(writes[jobs[0]], None, bench.now_ms)
+        bench.go()
+        assert bench.outcomes == {jobs[0]: ACCEPT}, "it does not wait for the others"
+        assert writing.unconfirmed_outputs == (1 if happens == "lost" else 2)
+
+
+def test_outputs_of_a_run_that_nobody_has_begun_to_write_keep_their_order_when_they_are_divided() -> None:
+    bench = Bench(concurrency=1, queued=1)
+    bench.fast()
+    bench.starts = 3
+    jobs, [more] = bench.take(0, 1, 2), bench.take(3)
+    outputs = {index: [RecordToWrite(OUTPUTS, None, b"%d" % index)] for index in range(3)}
+    bench.report(bench.run_of(jobs[0]), {}, outputs=outputs)
+    bench.report(bench.run_of(more), {}, outputs={0: [RecordToWrite(OUTPUTS, None, b"3")]})
+    bench.lose(jobs[1])
+    assert values(bench) == [b"0", b"2", b"3"]
+    assert not bench.handling.writing.opened
+
+
+def test_no_run_is_written_together_while_a_topic_is_held() -> None:
+    bench = Bench(concurrency=1)
+    bench.handling.writing.held("audit", no_answer())
+    a_run_with_outputs(bench)
+    assert not bench.together
+    assert values(bench) == [b"0", b"1", b"2"]
 
 
 def test_a_write_does_not_occupy_a_slot() -> None:

@@ -26,6 +26,7 @@ class FakeWriter:
     held: Callable[[str, KafkaGroupsError | None], None] = field(init=False)
     written: list[object] = field(factory=list)
     sent: list[object] = field(factory=list)
+    divided: list[tuple[object, Sequence[tuple[object, Sequence[RecordToWrite]]]]] = field(factory=list)
 
     def room(self, owner: str, took: Any, held: Any) -> "FakeWriter":
         """Return the room of a handler."""
@@ -36,6 +37,15 @@ class FakeWriter:
     def write(self, records: Sequence[RecordToWrite], token: object) -> None:
         """Take a write."""
         self.written.append(token)
+
+    def write_each(self, records: Sequence[RecordToWrite], token: object) -> None:
+        """Take a write."""
+        self.write(records, token)
+
+    def divide(self, token: object, parts: Sequence[tuple[object, Sequence[RecordToWrite]]]) -> bool:
+        """Divide a write that has no outcome yet."""
+        self.divided.append((token, parts))
+        return token not in self.sent
 
     def withdraw(self, token: object) -> bool:
         """Return whether it was not sent."""
@@ -62,9 +72,9 @@ class Scene:
         return self.bench.copies[0]
 
 
-def scene() -> Scene:
+def scene(concurrency: int = 4) -> Scene:
     """A record whose output was given to the writer."""
-    bench, writer = Bench(), FakeWriter()
+    bench, writer = Bench(concurrency=concurrency), FakeWriter()
     told: list[tuple[str, object]] = []
     report = SimpleNamespace(
         held=lambda topic, error: told.append((topic, error)),
@@ -126,3 +136,32 @@ def test_an_error_after_which_nothing_can_be_written_ends_the_handler_and_says_n
     with pytest.raises(AuthenticationError, match="password is wrong"):
         it.writes.take_outcomes(0)
     assert it.bench.handling.in_hand["writing"] == 1
+
+
+@pytest.mark.parametrize("is_confirmed", [False, True])
+def test_the_write_of_a_run_is_divided_when_a_lock_is_lost(*, is_confirmed: bool) -> None:
+    it = scene(concurrency=1)
+    it.bench.write()
+    it.bench.fast()
+    it.bench.starts = 3
+    jobs = it.bench.take(1, 2, 3)
+    outputs = {index: [RecordToWrite(OUTPUTS, None, b"1")] for index in range(3)}
+    it.bench.report(it.bench.run_of(jobs[0]), {}, outputs=outputs)
+    it.bench.go()
+    together = cast("Any", it.bench.together[0])
+    it.writes.write(together)
+    if is_confirmed:  # the outcome has come, and the driver has not looked yet
+        it.writer.sent.append(together)
+        it.writer.took([WriteOutcome([together])])
+    it.bench.lose(jobs[1])
+    it.writes.take_outcomes(0)
+    it.writes.withdraw(0)
+    [(token, parts)] = it.writer.divided
+    assert token is together
+    assert [len(records) for _, records in parts] == [1, 1, 1]
+    if not is_confirmed:
+        assert not it.bench.outcomes.keys() & {*jobs}
+        it.writer.took([WriteOutcome([parts[0][0], parts[2][0]])])
+        it.writes.take_outcomes(0)
+    it.bench.go()
+    assert [job in it.bench.outcomes for job in jobs] == [True, False, True]

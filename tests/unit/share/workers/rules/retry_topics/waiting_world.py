@@ -387,6 +387,7 @@ class WaitingWorld:
                 self._check_topic(step)
                 member.writes.append(step)
             else:
+                assert isinstance(step, AcknowledgeRecords)
                 member.settles.append(step)
         raise AssertionError("the steps do not end")
 
