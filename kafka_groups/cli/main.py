@@ -31,7 +31,7 @@ _COMMANDS = {
     "groups": (
         "kafka_groups.cli.admin.groups.groups_command",
         "groups",
-        "List, describe and delete share groups; show and change the configurations of groups.",
+        "List, describe and delete groups of all types; show and change their configurations.",
     ),
     "members": (
         "kafka_groups.cli.admin.members.members_command",

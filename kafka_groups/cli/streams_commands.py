@@ -8,8 +8,8 @@ __all__ = ["streams"]
 
 _COMMANDS = {
     "configs": (
-        "kafka_groups.cli.admin.streams",
-        "configs",
+        "kafka_groups.cli.admin.groups.group_configs",
+        "streams_configs",
         "Print the configurations of the streams group GROUP, or change some.",
     ),
     "delete": (

@@ -7,7 +7,7 @@ from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
-__all__ = ["UNKNOWN", "cut_line", "one_line", "table_lines", "terminal_width"]
+__all__ = ["UNKNOWN", "cut_line", "one_line", "shown_number", "table_lines", "terminal_width"]
 
 UNKNOWN: Final = "-"
 """A cell without a value."""
@@ -21,6 +21,11 @@ def one_line(text: str | None) -> str:
     if text is None:
         return UNKNOWN
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
+def shown_number(number: int | None) -> str:
+    """Return a number for a cell."""
+    return UNKNOWN if number is None else str(number)
 
 
 def table_lines(

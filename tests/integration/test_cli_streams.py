@@ -191,17 +191,19 @@ async def test_groups_are_deleted_with_their_internal_topics(
 
 
 async def test_configurations(run: Run) -> None:
-    shown = (await run("configs", "app")).stdout.splitlines()
-    assert "streams.num.standby.replicas=0" in shown
-    assert all(line.startswith("streams.") for line in shown)
+    async def shown() -> list[list[str]]:
+        return [line.split() for line in (await run("configs", "app")).stdout.splitlines()]
+
+    assert ["streams.num.standby.replicas", "0", "DEFAULT_CONFIG"] in await shown()
+    assert all(line[0].startswith(("KEY", "streams.")) for line in await shown())
     changed = await run("configs", "app", "--set", "streams.num.standby.replicas=1")
-    assert (changed.exit_code, changed.stdout) == (0, "app: changed\n")
-    assert "streams.num.standby.replicas=1 (set for the group)" in (await run("configs", "app")).stdout.splitlines()
+    assert changed.stdout.split() == ["KEY", "VALUE", "streams.num.standby.replicas", "1"]
+    assert ["streams.num.standby.replicas", "1", "DYNAMIC_GROUP_CONFIG"] in await shown()
     invalid = await run("configs", "app", "--set", "streams.num.standby.replicas=9")
     assert (invalid.exit_code, invalid.stdout) == (1, "")
-    assert invalid.stderr.startswith("app: ")
-    assert (await run("configs", "app", "--unset", "streams.num.standby.replicas")).stdout == "app: changed\n"
-    assert "streams.num.standby.replicas=0" in (await run("configs", "app")).stdout.splitlines()
+    assert invalid.stderr.startswith("group app: ")
+    assert (await run("configs", "app", "--unset", "streams.num.standby.replicas")).stdout.split()[-1] == "(reset)"
+    assert ["streams.num.standby.replicas", "0", "DEFAULT_CONFIG"] in await shown()
 
 
 async def test_a_broker_that_fails_to_list_is_named(cluster: EmbeddedCluster, run: Run) -> None:

@@ -17,7 +17,6 @@ from kafka_groups.admin import (
 from kafka_groups.cli.admin.classic_group_lines import classic_group_lines
 from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting, report, report_states
 from kafka_groups.cli.admin.description_documents import Description, descriptions_document
-from kafka_groups.cli.admin.groups.configs import configs_command
 from kafka_groups.cli.admin.topology_option import topology_option
 from kafka_groups.cli.choices import choosing_states
 from kafka_groups.cli.output import say
@@ -26,12 +25,9 @@ from kafka_groups.errors import GroupIdNotFoundError, KafkaGroupsError, Unsuppor
 if TYPE_CHECKING:
     from kafka_groups.streams import Topology
 
-__all__ = ["configs", "delete", "describe", "list_groups"]
+__all__ = ["delete", "describe", "list_groups"]
 
 _STATES = ("Empty", "NotReady", "Assigning", "Reconciling", "Stable", "Dead")
-
-
-configs = configs_command("streams.", "the streams group")
 
 
 @click.command("list")

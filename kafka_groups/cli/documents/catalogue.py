@@ -14,6 +14,7 @@ from kafka_groups.cli.documents.dead_letters import (
     SentLettersEntry,
 )
 from kafka_groups.cli.documents.described_brokers import BrokerEntry
+from kafka_groups.cli.documents.described_groups import DeletedGroupEntry, GroupContents, GroupEntry
 from kafka_groups.cli.documents.top import TopWorkerEntry
 from kafka_groups.cli.documents.topics import (
     CreatedTopicEntry,
@@ -37,6 +38,13 @@ DOCUMENTS: Final[Mapping[str, type[Any]]] = MappingProxyType(
         "dead-letters send-again": SentLettersEntry,
         "dead-letters send-again --dry-run": PlannedLetterEntry,
         "dead-letters delete": DeletedRecordsEntry,
+        "groups list": GroupEntry,
+        "groups describe": GroupContents,
+        "groups delete": DeletedGroupEntry,
+        "groups configs": ListedConfigEntry,
+        "groups configs --set": ChangedConfigEntry,
+        "streams configs": ListedConfigEntry,
+        "streams configs --set": ChangedConfigEntry,
         "topics list": TopicEntry,
         "topics describe": TopicContents,
         "topics create": CreatedTopicEntry,
