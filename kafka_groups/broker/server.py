@@ -14,6 +14,7 @@ from kafka_groups.broker.requests.context import ConnectionInfo, RequestContext,
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, CooperativeYield
 from kafka_groups.broker.security import ANONYMOUS, Authentication
+from kafka_groups.config.cluster.principal_rules import UnmappedNameError
 from kafka_groups.errors import MalformedFrameError, UnknownApiError
 from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.net.certificate_subject import certificate_subject
@@ -116,14 +117,27 @@ class BrokerServer:
     def _accept(self, transport: FrameTransport) -> "_Connection":
         self._connection_count += 1
         host = transport.peer.rpartition(":")[0]
-        certificate = transport.peer_certificate
-        principal = ANONYMOUS if certificate is None else f"User:{certificate_subject(certificate)}"
-        info = ConnectionInfo(self._connection_count, f"/{host}", self._authentication(), self._is_for_peers, principal)
+        principal = self._certificate_principal(transport.peer_certificate)
+        named = principal or ANONYMOUS
+        info = ConnectionInfo(self._connection_count, f"/{host}", self._authentication(), self._is_for_peers, named)
         connection = _Connection(self, transport, info)
         self._connections[connection] = None
-        if self._has_stopped:
-            connection.abort()  # it was on its way when the broker stopped to listen
+        # Either it was on its way when the broker stopped to listen, or nobody knows who the client is.
+        if self._has_stopped or principal is None:
+            connection.abort()
         return connection
+
+    def _certificate_principal(self, certificate: bytes | None) -> str | None:
+        """Return the principal of a client by its certificate, or None if no rule makes a name of its subject."""
+        # Clients that log in with SASL are their users, whatever certificates they have.
+        if certificate is None or self._security.mechanisms:
+            return ANONYMOUS
+        rules = self.services.cluster.settings.ssl_principal_mapping_rules
+        try:
+            return f"User:{rules.name_of(certificate_subject(certificate))}"
+        except UnmappedNameError as error:
+            _log.debug("broker %d refuses a client: %s", self.services.node_id, error)
+            return None
 
     def _authentication(self) -> Authentication | None:
         if not self._security.mechanisms:

@@ -77,12 +77,12 @@ def _filter(rng: random.Random, acls: tuple[AclBinding, ...], hosts: tuple[str, 
     # Half of the filters begin with an ACL that is there, so that they find something.
     model = rng.choice(acls) if acls and rng.random() < 0.5 else _binding(rng, hosts)
     kinds = (None, AclPatternType.MATCH, AclPatternType.LITERAL, AclPatternType.PREFIXED, model.pattern_type)
-    given = [value if rng.random() < 0.3 else None for value in (model.principal, model.host)]
     return AclFilter(
         model.resource_type if rng.random() < 0.7 else None,
         model.name if rng.random() < 0.7 else None,
         rng.choice(kinds),
-        *given,
+        model.principal if rng.random() < 0.3 else None,
+        model.host if rng.random() < 0.3 else None,
         model.operation if rng.random() < 0.2 else None,
         model.permission if rng.random() < 0.2 else None,
     )

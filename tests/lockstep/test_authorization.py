@@ -15,6 +15,7 @@ from tests.lockstep.authorization_choosing import scene_of
 from tests.support.kafka.java_program import JavaProgram
 from tests.support.kafka.kafka_authorizer import Answer, KafkaAuthorizer, OneResource, Question, RightsScene
 from tests.support.kafka.kafka_classpath import kafka_classpath, libs_or_skip
+from tests.support.principal_rules import MAPPED, UNMAPPED, UNUSABLE
 
 BLOCKS = (
     "10.0.0.0/8", "10.1.2.3/8", "127.0.0.1/08", "010.0.0.0/8", "0.0.0.0/0", "10.0.0.0/00", "/127.0.0.1", "127.0.0.1/",
@@ -43,7 +44,8 @@ def ours(scene: RightsScene, *, reads_blocks: bool = True) -> list[Answer]:
 
 def answer_of(question: Question, scene: RightsScene, deciding: AclDecisions) -> Answer:
     if isinstance(question, AclFilter):
-        return tuple(place for place, binding in enumerate(scene.acls) if matches(question, binding))
+        found = {binding for binding in deciding.acls.candidates(question) if matches(question, binding)}
+        return tuple(place for place, binding in enumerate(scene.acls) if binding in found)
     client = (question.principal, question.host, question.operation, question.resource_type)
     if isinstance(question, OneResource):
         return deciding.is_allowed(*client, question.name)
@@ -96,6 +98,21 @@ def test_blocks_of_addresses_are_checked_as_in_kafka(tmp_path: Path) -> None:
     with JavaProgram("HostDriver", tmp_path, kafka_classpath(libs_or_skip())) as driver:
         theirs = {block: driver.ask_line(block).rstrip("\n") for block in BLOCKS}
     assert {block: checked(block) for block in BLOCKS} == theirs
+
+
+@pytest.mark.slow
+def test_names_of_certificates_are_kafkas(tmp_path: Path) -> None:
+    with JavaProgram("PrincipalDriver", tmp_path, kafka_classpath(libs_or_skip())) as driver:
+        for rules, subject, name in MAPPED:
+            assert driver.ask_line(_in_one_line(rules, subject)) == f"name: {name}\n"
+        for rules, subject in UNMAPPED:
+            assert driver.ask_line(_in_one_line(rules, subject)).startswith("unmapped: NoMatchingRule ")
+        for rules in UNUSABLE:
+            assert driver.ask_line(_in_one_line(rules, "")).startswith("refused: ")
+
+
+def _in_one_line(rules: str, subject: str) -> str:
+    return f"{rules}\t{subject}".replace("\n", "\\n")
 
 
 def checked(block: str) -> str:

@@ -9,7 +9,7 @@ from kafka_groups.broker.authorization.bindings import AccessControlLists, match
 from kafka_groups.broker.requests.acl_requests import acl_filter, authorizer_for
 from kafka_groups.broker.requests.context import RequestContext
 from kafka_groups.broker.requests.error_fields import code_of
-from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP
+from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, COSTLY
 from kafka_groups.errors import BrokerError, InvalidRequestError
 from kafka_groups.protocol.messages.delete_acls import (
     DeleteAclsFilterResult,
@@ -25,7 +25,7 @@ _NO_AUTHORIZER = "No Authorizer is configured."
 
 async def handle(request: DeleteAclsRequest, context: RequestContext) -> DeleteAclsResponse:
     """Return one result for each filter. An ACL that matches two filters is in both results."""
-    filters = [acl_filter(each) for each in request.filters]
+    filters = [acl_filter(each) async for each in context.turns.each(request.filters, COSTLY)]
     try:
         authorizer_for(context, AclOperation.ALTER, _NO_AUTHORIZER)
     except BrokerError as error:
@@ -49,7 +49,8 @@ async def _matching(wanted: AclFilter, acls: AccessControlLists, context: Reques
         raise InvalidRequestError("Unknown patternFilter.")
     if AclOperation.UNKNOWN is wanted.operation or AclPermission.UNKNOWN is wanted.permission:
         raise InvalidRequestError("Unknown entryFilter.")
-    return [binding async for binding in context.turns.each(acls, CHEAP) if matches(wanted, binding)]
+    candidates = context.turns.each(acls.candidates(wanted), CHEAP)
+    return [binding async for binding in candidates if matches(wanted, binding)]
 
 
 def _refused(error: BrokerError) -> DeleteAclsFilterResult:

@@ -32,7 +32,8 @@ async def handle(request: DescribeAclsRequest, context: RequestContext) -> Descr
     except BrokerError as error:
         return DescribeAclsResponse(error_code=code_of(error), error_message=str(error))
     found: dict[Pattern, list[AclDescription]] = {}
-    async for binding in context.turns.each(context.services.cluster.metadata.acls, CHEAP):
+    acls = context.services.cluster.metadata.acls
+    async for binding in context.turns.each(acls.candidates(wanted), CHEAP):
         if matches(wanted, binding):
             pattern = (binding.resource_type, binding.pattern_type, binding.name)
             found.setdefault(pattern, []).append(_description(binding))

@@ -18,6 +18,8 @@ WILDCARD: Final = "*"
 ANY_USER: Final = "User:*"
 """The principal of bindings that apply to everybody."""
 
+_TYPES = tuple(AclResourceType)
+
 AclResource = tuple[AclResourceType, AclPatternType, str]
 """Type, kind of pattern, and name."""
 
@@ -45,6 +47,19 @@ class AccessControlLists:
             yield from self.literal(resource_type, WILDCARD)
         for end in range(1, len(name) + 1):
             yield from self._by_resource.get((resource_type, AclPatternType.PREFIXED, name[:end]), ())
+
+    def candidates(self, wanted: AclFilter) -> Iterator[AclBinding]:
+        """Yield at least the bindings that meet a filter: those with its name if it has one, and otherwise all."""
+        name = wanted.name
+        if name is None:
+            yield from self
+            return
+        for resource_type in _TYPES if wanted.resource_type is None else (wanted.resource_type,):
+            if wanted.pattern_type is AclPatternType.MATCH:
+                yield from self.applying_to(resource_type, name)
+                continue
+            for pattern_type in (AclPatternType.LITERAL, AclPatternType.PREFIXED):
+                yield from self._by_resource.get((resource_type, pattern_type, name), ())
 
     def with_changes(self, created: Iterable[AclBinding], deleted: Iterable[AclBinding] = ()) -> "AccessControlLists":
         """Return lists with these bindings added and removed. One that exists is not added again."""

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from kafka_groups.config.cluster.consumer_group import ConsumerGroupConfig
 from kafka_groups.config.cluster.group_limits import LIMITED, check_limits
+from kafka_groups.config.cluster.principal_rules import DEFAULT_PRINCIPAL_RULES, PrincipalRules, read_principal_rules
 from kafka_groups.config.cluster.share_group import (
     ShareGroupConfig,
     flag,
@@ -362,6 +363,18 @@ class BrokerSettings(StreamsGroupSettings):
             reader=read_authorizer,
             form=f"{STANDARD_AUTHORIZER}, or empty text for none",
             doc="Kafka's StandardAuthorizer checks each request against the ACLs. Without it, everything is allowed.",
+            error=InvalidConfigError,
+        )
+    )
+    ssl_principal_mapping_rules: PrincipalRules = setting(
+        Key(
+            name="ssl.principal.mapping.rules",
+            type=KeyType.STRING,
+            default=DEFAULT_PRINCIPAL_RULES,
+            reader=read_principal_rules,
+            form="DEFAULT, or rules such as RULE:^CN=([^,]+).*$/$1/L,DEFAULT",
+            annotation="str",
+            doc="How the subject of a client's certificate becomes the name of its principal.",
             error=InvalidConfigError,
         )
     )

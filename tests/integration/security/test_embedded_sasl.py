@@ -327,11 +327,22 @@ def test_client_certificate_in_files_in_text_and_in_stores_of_java(
         consumer.commit_sync()
 
 
-@pytest.mark.parametrize("has_login", [False, True])
+OF_NAME = r"RULE:^CN=((?:[^,\\]|\\.)*),.*$/$1/L,DEFAULT"
+
+
+@pytest.mark.parametrize(
+    ("has_login", "rules", "expected"),
+    [
+        (False, "DEFAULT", f"User:{DISTINGUISHED_NAME}"),
+        (True, "DEFAULT", "User:ann"),
+        (False, OF_NAME, r"User:josé\, ann"),
+        (True, "RULE:nobody/x/", "User:ann"),
+    ],
+)
 def test_a_certificate_names_its_client_if_there_is_no_login(
-    has_login: bool, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+    has_login: bool, rules: str, expected: str, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in Kafka without `ssl.principal.mapping.rules`: `test_each_way_in` asks a real one."""
+    """As in Kafka: `test_each_way_in` asks a real one."""
     principals: set[str] = set()
 
     async def noted(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
@@ -346,10 +357,25 @@ def test_a_certificate_names_its_client_if_there_is_no_login(
     client = certificates.named_client
     keys = {"ssl.ca.location": certificates.ca, "ssl.certificate.location": client, "ssl.key.location": client}
     login = {"sasl.mechanism": "PLAIN", "sasl.username": "ann", "sasl.password": "right"} if has_login else {}
-    with EmbeddedCluster(security=security) as running:
+    with EmbeddedCluster(security=security, settings={"ssl.principal.mapping.rules": rules}) as running:
         keys |= {"bootstrap.servers": running.bootstrap_servers, "security.protocol": "SASL_SSL" if login else "SSL"}
         AdminClient({**keys, **login}).list_topics(timeout=30)
-    assert principals == {"User:ann" if has_login else f"User:{DISTINGUISHED_NAME}"}
+    assert principals == {expected}
+
+
+def test_a_client_whose_certificate_no_rule_maps_is_refused(
+    certificates: Certificates, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "kafka_groups.broker.server")
+    tls = ServerTls(certificate_location=certificates.server, client_ca_location=certificates.ca)
+    rules = {"ssl.principal.mapping.rules": "RULE:CN=nobody/x/"}
+    client = {"ssl.certificate.location": certificates.client, "ssl.key.location": certificates.client}
+    with EmbeddedCluster(security=BrokerSecurity(tls=tls), settings=rules) as running:
+        keys = {"bootstrap.servers": running.bootstrap_servers, "security.protocol": "SSL", **client}
+        admin = AdminClient({**keys, "ssl.ca.location": certificates.ca}, logger=logging.getLogger("refused"))
+        with pytest.raises(KafkaException):
+            admin.list_topics(timeout=1)
+    assert "No rule of 'RULE:CN=nobody/x/' applies to CN=ann" in caplog.text
 
 
 # ---------------------------------------------------------------------------------------------- SCRAM credentials

@@ -1,0 +1,57 @@
+"""Rules for names of certificates, with what Kafka makes of them."""
+
+__all__ = ["MAPPED", "UNMAPPED", "UNUSABLE"]
+
+MAPPED = (
+    ("DEFAULT", "CN=ann,O=Acme", "CN=ann,O=Acme"),
+    ("RULE:^CN=(.*?),.*$/$1/", "CN=ann,O=Acme", "ann"),
+    ("RULE:^CN=(.*?),.*$/$1/U", "CN=ann,O=Acme", "ANN"),
+    ("RULE:^CN=(.*?),.*$/$1/L", "CN=Ann,O=Acme", "ann"),
+    ("RULE:^CN=(.*?),.*$/$1/ , DEFAULT", "O=Acme", "O=Acme"),
+    ("RULE:CN=(.*)/$1@x/,RULE:O=(.*)/$1/U", "O=Acme", "ACME"),
+    (r"RULE:CN=([^,]*),O=(.*)/$2\/$1/", "CN=ann,O=Acme", "Acme/ann"),
+    ("RULE:CN=([^,]*),O=(.*)/$2$3/", "CN=ann,O=Acme", "Acme$3"),
+    ("RULE:CN=([^,]*),O=(.*)/$10/", "CN=ann,O=Acme", "ann0"),
+    ("RULE:CN=([^,]*),O=(.*)/$0/", "CN=ann,O=Acme", "CN=ann,O=Acme"),
+    (r"RULE:CN=([^,]*),O=(.*)/\$1/", "CN=ann,O=Acme", "$1"),
+    (r"RULE:CN=([^,]*),O=(.*)/a\\b/", "CN=ann,O=Acme", r"a\b"),
+    ("RULE:.*/x/", "CN=ann", "xx"),
+    ("RULE:.+/x/", "CN=ann", "x"),
+    ("RULE:CN=(?<n>.*)/${n}/", "CN=ann", "ann"),
+    ("DEFAULT,", "CN=ann", "CN=ann"),
+    (",DEFAULT", "CN=ann", "CN=ann"),
+    ("DEFAULT,DEFAULT", "CN=ann", "CN=ann"),
+    ("RULE:CN=(.*)/$1/\nDEFAULT", "O=x", "O=x"),
+    (r"RULE:CN=a\/b/c/,DEFAULT", "CN=a/b", "c"),
+    ("RULE:CN=a,O=b/c/,DEFAULT", "CN=a,O=b", "c"),
+    ("RULE:(?i)cn=(.*)/$1/", "CN=ann", "ann"),
+    (r"RULE:CN=(\w+)/$1/", "CN=ann", "ann"),
+    ("RULE:CN=(.*)//", "CN=ann", ""),
+    ("RULE:CN=(.*)/ $1 /L", "CN=ANN", " ann "),
+    ("RULE:CN=(.*)/$1/L ", "CN=ANN", "ann"),
+    (" RULE:CN=(.*)/$1/L", "CN=ANN", "ann"),
+    ("RULE:CN=(.*?),/[$1]/", "CN=ann,", "[ann]"),
+    ("RULE:CN=(a)?(.*)/$1-$2/", "CN=bnn", "-bnn"),
+)
+UNMAPPED = (
+    ("", "CN=ann,O=Acme"),
+    (" ", "CN=ann,O=Acme"),
+    ("RULE:^CN=(.*?),.*$/$1/", "O=Acme"),
+    ("RULE: CN=(.*)/$1/L", "CN=ANN"),
+)
+UNUSABLE = (
+    "RULE:^CN=(.*?),.*$/$1/X",
+    "RULE:^CN=(.*?),.*$/$1/LU",
+    "RULE:CN=(a/$1/",
+    "RULE:CN=(.*)/$1",
+    "RULE:CN=(.*)",
+    "RULE",
+    "default",
+    "DEFAULT DEFAULT",
+    "RULE:CN=(.*)/$1/ RULE:X/Y/",
+    "RULE://x/",
+    "garbage",
+    "RULE:CN=(.*)/$1/,garbage",
+    "RULE:CN=(.*)/$1/ L",
+    "RULE:CN=(.*)/$1/L/more",
+)
