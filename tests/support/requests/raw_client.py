@@ -66,6 +66,10 @@ class RawClient:
         api = api_of(request)
         return min(api.versions.high, self._newest[api.key]) if self._negotiates else api.versions.high
 
+    def broker_newest(self, request: type[Any], default: int) -> int:
+        """The newest version of a request that the broker has; the default for an API that it lacks."""
+        return self._newest.get(api_of(request).key, default)
+
     async def _opened(self) -> ClientConnection:
         async with self._opening:
             if self._connection is None:

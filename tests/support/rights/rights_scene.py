@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_groups.protocol.messages.find_coordinator import CoordinatorType, FindCoordinatorRequest
@@ -28,6 +29,7 @@ Ask = Callable[..., Awaitable[Any]]
 _TIMEOUT_MS = 15_000
 _REBALANCE_MS = 30_000
 _JOIN = 0
+_LAST_OF_PRODUCERS = 3
 TOPICS = ("orders", "posts", "secret")
 
 
@@ -70,10 +72,11 @@ class RightsScene:
         await self.beat()
 
     def _coordinators(self) -> Mapping[int, str]:
-        share_key = f"sg:{member_id_of(self._id_of('orders'))}:0"
+        share_key = f"sg:{member_id_of(self.topic_id('orders'))}:0"
         return {CoordinatorType.GROUP: "g", CoordinatorType.TRANSACTION: "tx", CoordinatorType.SHARE: share_key}
 
-    def _id_of(self, topic: str) -> UUID:
+    def topic_id(self, topic: str) -> UUID:
+        """The id of a topic that was created."""
         found = self.placeholders[f"<id of {topic}>"]
         assert isinstance(found, UUID)
         return found
@@ -91,6 +94,20 @@ class RightsScene:
             await self.create_topic("doomed", 1)
         if name == "ShareAcknowledge":
             await self._until(self._opening_fetch())
+        if name == "DescribeTransactions, open transaction":
+            await self._begin_transaction("tx3")
+
+    async def _begin_transaction(self, transactional_id: str) -> None:
+        request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=60_000)
+        begun = await until(lambda: self._ask(request), lambda it: it.error_code is ErrorCode.NONE)
+        adding = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=transactional_id,
+            v3_and_below_producer_id=begun.producer_id,
+            v3_and_below_producer_epoch=begun.producer_epoch,
+            v3_and_below_topics=(AddPartitionsToTxnTopic(name="orders", partitions=(0,)),),
+        )
+        added = await self._ask(adding, _LAST_OF_PRODUCERS)
+        assert not added.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code, added
 
     def _new_id(self) -> str:
         return member_id_of(random_uuid(self._rng))
@@ -158,7 +175,7 @@ class RightsScene:
             min_bytes=0,
             max_records=10,
             batch_size=10,
-            topics=(ShareFetchTopic(topic_id=self._id_of("orders"), partitions=partitions),),
+            topics=(ShareFetchTopic(topic_id=self.topic_id("orders"), partitions=partitions),),
         )
 
 

@@ -1,7 +1,7 @@
 """The clusters that requests about rights are sent to: the embedded broker and releases of Kafka, with SASL PLAIN."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from kafka_groups.net.network import Network
 from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from kafka_groups.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from kafka_groups.protocol.messages.describe_acls import DescribeAclsRequest
 from kafka_groups.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from kafka_groups.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from kafka_groups.testing.kafka_process import QUICK_START, KafkaProcess
@@ -35,6 +36,14 @@ _KAFKA_QUIET_S, _EMBEDDED_QUIET_S = 5.0, 0.3
 _HARDCODE = "hardcode"
 """The name that Kafka asks about first, if a right on any resource of a type suffices."""
 
+_ALL_OF_THE_USER: Mapping[str, Any] = {
+    "resource_type_filter": AclResourceType.ANY,
+    "pattern_type_filter": AclPatternType.ANY,
+    "principal_filter": USER,
+    "operation": AclOperation.ANY,
+    "permission_type": AclPermission.ANY,
+}
+
 
 class _Clients:
     """Connections of users to one broker. A connection that the broker closed is opened again."""
@@ -44,12 +53,19 @@ class _Clients:
         self._new: Callable[[], RawClient] = lambda: RawClient(network, host, int(port), negotiates=True)
         self._by_user: dict[str, RawClient] = {}
 
-    async def ask(self, user: str, request: object, version: int | None = None) -> Any:
+    async def newest(self, user: str, request: object, default: int) -> int:
+        return (await self._client(user)).broker_newest(type(request), default)
+
+    async def _client(self, user: str) -> RawClient:
         if user not in self._by_user:
             client = self._by_user[user] = self._new()
             await self._log_in(user, client)
+        return self._by_user[user]
+
+    async def ask(self, user: str, request: object, version: int | None = None) -> Any:
+        client = await self._client(user)
         try:
-            return await self._by_user[user].ask(request, version)
+            return await client.ask(request, version)
         except BaseException:
             await self._by_user.pop(user).disconnect()
             raise
@@ -78,8 +94,8 @@ class _World:
         return await self.clients.ask("admin", request, version)
 
     async def ask(self, request: object, version: int) -> Any:
-        """Send a request as the user."""
-        return await self.clients.ask("ann", request, version)
+        """Send a request as the user, in an older version if the broker is older."""
+        return await self.clients.ask("ann", request, min(version, await self.clients.newest("ann", request, version)))
 
 
 class EmbeddedRights(_World):
@@ -114,16 +130,15 @@ class KafkaRights(_World):
     def __init__(self, kafka: KafkaProcess, clients: _Clients) -> None:
         super().__init__(clients)
         self._kafka = kafka
-        self._granted: tuple[Right, ...] = ()
         self._begin = 0
 
     async def grant(self, rights: Sequence[Right]) -> None:
-        """Let the user have exactly these rights. The broker has them with the response."""
-        await self.ask_as_admin(DeleteAclsRequest(filters=(_all_of_the_user(),)))
+        """Let the user have exactly these rights, and wait until the broker has them."""
+        await self.ask_as_admin(DeleteAclsRequest(filters=(DeleteAclsFilter(**_ALL_OF_THE_USER),)))
         if rights:
             created = await self.ask_as_admin(CreateAclsRequest(creations=tuple(_creation(*right) for right in rights)))
             assert not any(each.error_code for each in created.results), created
-        self._granted = tuple(rights)
+        await until(self._number_of_acls, lambda found: found == len(set(rights)))
         self._begin = len(self._lines())
 
     async def asked(self, expected: int) -> Sequence[Asked]:
@@ -133,6 +148,10 @@ class KafkaRights(_World):
             return tuple(dict.fromkeys(asked_in(self._lines()[self._begin :])))
 
         return await _settled(questions, expected, _KAFKA_QUIET_S)
+
+    async def _number_of_acls(self) -> int:
+        described = await self.ask_as_admin(DescribeAclsRequest(**_ALL_OF_THE_USER))
+        return sum(len(resource.acls) for resource in described.resources)
 
     def _lines(self) -> list[str]:
         return self._kafka.log_tail(1_000_000).splitlines()
@@ -175,18 +194,6 @@ def _creation(operation: AclOperation, kind: AclResourceType, name: str) -> AclC
         host="*",
         operation=operation,
         permission_type=AclPermission.ALLOW,
-    )
-
-
-def _all_of_the_user() -> DeleteAclsFilter:
-    return DeleteAclsFilter(
-        resource_type_filter=AclResourceType.ANY,
-        resource_name_filter=None,
-        pattern_type_filter=AclPatternType.ANY,
-        principal_filter=USER,
-        host_filter=None,
-        operation=AclOperation.ANY,
-        permission_type=AclPermission.ANY,
     )
 
 
