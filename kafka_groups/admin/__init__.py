@@ -80,6 +80,11 @@ if TYPE_CHECKING:
         TransactionList,
         TransactionListing,
     )
+    from kafka_groups.admin.rules.user_values import (
+        UserDescription,
+        UserScramCredentialDeletion,
+        UserScramCredentialUpsertion,
+    )
     from kafka_groups.client.calls.results import Results
 
 __all__ = [
@@ -141,6 +146,9 @@ __all__ = [
     "TransactionDescription",
     "TransactionList",
     "TransactionListing",
+    "UserDescription",
+    "UserScramCredentialDeletion",
+    "UserScramCredentialUpsertion",
 ]
 
 _MODULES = MappingProxyType({
@@ -202,6 +210,9 @@ _MODULES = MappingProxyType({
     "TransactionDescription": "rules.transaction_values",
     "TransactionList": "rules.transaction_values",
     "TransactionListing": "rules.transaction_values",
+    "UserDescription": "rules.user_values",
+    "UserScramCredentialDeletion": "rules.user_values",
+    "UserScramCredentialUpsertion": "rules.user_values",
 })  # fmt: skip
 
 if not TYPE_CHECKING:  # so that a type checker reports a name that does not exist

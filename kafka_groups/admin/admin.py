@@ -23,7 +23,8 @@ class KafkaAdmin(StreamsGroupCalls):
     It lists, describes and deletes groups of any type, describes and changes offsets and configurations of share groups
     (KIP-932) and streams groups (KIP-1071), and removes members of classic and consumer groups (KIP-345). It creates,
     describes and deletes topics, adds partitions, deletes records, and changes configurations of topics and brokers. It
-    lists and describes transactions and their producers, fences producers, and aborts hanging transactions (KIP-664).
+    lists and describes transactions and their producers, fences producers, and finds and aborts hanging transactions
+    (KIP-664). It describes and changes ACLs, and users with SCRAM credentials.
 
     Each call finds the brokers that are responsible, and retries what may pass until its timeout. A failure of one
     group or partition does not affect the others: it is returned in `Results.errors`. A call about a single group

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Literal
 
-from kafka_groups.admin.admin_groups import GroupCalls
+from kafka_groups.admin.admin_access import AccessCalls
 from kafka_groups.admin.rules.classic_streams.classic_values import ClassicStreamsGroupDescription
 from kafka_groups.admin.rules.group_topology.given_topology import GivenTopology
 from kafka_groups.admin.rules.plans.plan_values import StreamsPlan
@@ -19,7 +19,7 @@ from kafka_groups.types import TopicPartition
 __all__ = ["StreamsGroupCalls"]
 
 
-class StreamsGroupCalls(GroupCalls):
+class StreamsGroupCalls(AccessCalls):
     """The methods of `KafkaAdmin` about streams groups (KIP-1071)."""
 
     def list_streams_groups(self, *, states: Iterable[str] = (), timeout: float | None = None) -> StreamsGroupList:

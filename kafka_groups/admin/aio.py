@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Literal, Self, Unpack
 
+from kafka_groups.admin.aio_access import AsyncAccessCalls
 from kafka_groups.admin.aio_configs import AsyncConfigCalls
 from kafka_groups.admin.aio_groups import AsyncGroupCalls
 from kafka_groups.admin.aio_streams import AsyncStreamsGroupCalls
@@ -44,14 +45,20 @@ __all__ = ["AsyncKafkaAdmin"]
 
 
 class AsyncKafkaAdmin(
-    AsyncStreamsGroupCalls, AsyncGroupCalls, AsyncConfigCalls, AsyncTopicCalls, AsyncTransactionCalls
+    AsyncStreamsGroupCalls,
+    AsyncAccessCalls,
+    AsyncGroupCalls,
+    AsyncConfigCalls,
+    AsyncTopicCalls,
+    AsyncTransactionCalls,
 ):
     """An admin client, for asyncio.
 
     It lists, describes and deletes groups of any type, describes and changes offsets and configurations of share groups
     (KIP-932) and streams groups (KIP-1071), and removes members of classic and consumer groups (KIP-345). It creates,
     describes and deletes topics, adds partitions, deletes records, and changes configurations of topics and brokers. It
-    lists and describes transactions and their producers, fences producers, and aborts hanging transactions (KIP-664).
+    lists and describes transactions and their producers, fences producers, and finds and aborts hanging transactions
+    (KIP-664). It describes and changes ACLs, and users with SCRAM credentials.
 
     Each call finds the brokers that are responsible, and retries what may pass until its timeout. A failure of one
     group or partition does not affect the others: it is returned in `Results.errors`. A call about a single group

@@ -237,6 +237,10 @@ class TransactionalIdAuthorizationFailedError(BrokerError, code=53):
     """The client may not use this transactional id."""
 
 
+class SecurityDisabledError(BrokerError, code=54):
+    """The cluster has no authorizer, and so no ACLs."""
+
+
 class OperationNotAttemptedError(BrokerError, code=55):
     """The broker did nothing for this one, because another one of the same request failed."""
 
@@ -323,6 +327,14 @@ class ProducerFencedError(BrokerError, code=90):
 
 class ResourceNotFoundError(BrokerError, code=91):
     """The resource does not exist."""
+
+
+class DuplicateResourceError(BrokerError, code=92):
+    """The request names a resource twice."""
+
+
+class UnacceptableCredentialError(BrokerError, code=93):
+    """The broker does not accept the credential."""
 
 
 class InvalidUpdateVersionError(BrokerError, code=95):

@@ -96,11 +96,19 @@ FACADES: Final = (
         attribute="_admin",
     ),
     Facade(
+        source="admin/aio_access.py",
+        target="admin/admin_access.py",
+        summary="The methods of the blocking admin client for ACLs and users",
+        names=("AsyncAccessCalls", "AccessCalls"),
+        base=("kafka_groups.admin.admin_groups", "GroupCalls"),
+        attribute="_admin",
+    ),
+    Facade(
         source="admin/aio_streams.py",
         target="admin/admin_streams.py",
         summary="The methods of the blocking admin client for streams groups",
         names=("AsyncStreamsGroupCalls", "StreamsGroupCalls"),
-        base=("kafka_groups.admin.admin_groups", "GroupCalls"),
+        base=("kafka_groups.admin.admin_access", "AccessCalls"),
         attribute="_admin",
     ),
     Facade(

@@ -1,13 +1,9 @@
 """AlterUserScramCredentials (key 51), v0: sets and deletes the SCRAM credentials of users (KIP-554).
 
-All changes of a user are made, or none.
-
 Errors per user: CLUSTER_AUTHORIZATION_FAILED (all of them), UNSUPPORTED_SASL_MECHANISM, UNACCEPTABLE_CREDENTIAL (no
 name, fewer than 4096 or more than 16384 iterations), RESOURCE_NOT_FOUND (deletes what does not exist),
-DUPLICATE_RESOURCE (the same user and mechanism twice).
+DUPLICATE_RESOURCE (the same user twice, also with different mechanisms).
 """
-
-from collections import Counter
 
 from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.requests.context import RequestContext
@@ -52,21 +48,19 @@ def _refused(user: str) -> AlterUserScramCredentialsResult:
 
 def _altered(user: str, changes: list[Change], credentials: ScramCredentials) -> AlterUserScramCredentialsResult:
     try:
-        # Everything is checked before the first change is made.
-        _check_duplicates(changes)
-        for change in changes:
-            _check(change, credentials)
+        _check_changes(changes, credentials)
     except BrokerError as error:
         code = code_of(error)
         return AlterUserScramCredentialsResult(user=user, error_code=code, error_message=str(error))
-    for change in changes:
-        _apply(change, credentials)
+    _apply(changes[0], credentials)
     return AlterUserScramCredentialsResult(user=user)
 
 
-def _check_duplicates(changes: list[Change]) -> None:
-    # Two changes of one credential would depend on their order. Kafka refuses such a user as a whole (KIP-554).
-    if max(Counter(change.mechanism for change in changes).values()) > 1:
+def _check_changes(changes: list[Change], credentials: ScramCredentials) -> None:
+    # An error of the first change comes first. Kafka refuses a second one also for another mechanism of the user
+    # (ScramControlManager.alterCredentials).
+    _check(changes[0], credentials)
+    if len(changes) > 1:
         raise error_for(ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request")
 
 
