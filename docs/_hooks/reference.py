@@ -432,7 +432,6 @@ def unsupported() -> Iterator[str]:
 _UNSUPPORTED_NAMES: Mapping[UnsupportedKind, Callable[[Unsupported], str]] = {
     UnsupportedKind.API: lambda entry: f"{entry.name} ({entry.key})",
     UnsupportedKind.API_VERSION: lambda entry: f"{entry.name} ({entry.key}) before v{entry.supported}",
-    UnsupportedKind.FEATURE: lambda entry: f"`{entry.name}` above {entry.supported}",
     UnsupportedKind.GROUP_CONFIG: lambda entry: f"`{entry.name}` of groups",
     UnsupportedKind.BROKER_CONFIG: lambda entry: f"`{entry.name}`",
     UnsupportedKind.RESOURCE: lambda entry: f"configs of {entry.name}",

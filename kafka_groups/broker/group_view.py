@@ -6,7 +6,8 @@ from uuid import UUID
 
 from attrs import field, frozen
 
-from kafka_groups.broker.produced import decoded_records
+from kafka_groups.broker.produced import decoded_records, produced_records
+from kafka_groups.broker.queued_letters import QueuedLetter, queued_letter
 from kafka_groups.broker.runs import Run
 from kafka_groups.broker.runtime.parts import ClusterParts
 from kafka_groups.broker.share_partitions.history import DeliveryOutcome, Ended
@@ -97,6 +98,13 @@ class GroupView:
         """Return how many deliveries ended this way."""
         return _count(self._runs(outcome))
 
+    def dead_letters(self) -> list[QueuedLetter]:
+        """Return the letters of the group in the queue that it has now, sorted by partition and offset."""
+        name = self.parts.group_configs.share(self.group_id).errors_deadletterqueue_topic_name
+        topic = self.parts.metadata.topic(name) if name else None
+        records = [] if topic is None else produced_records(topic, self.parts.logs)
+        return [letter for record in records if (letter := queued_letter(record, self.group_id)) is not None]
+
     def in_flight(self) -> list[InFlightRecords]:
         """Return the runs of records in flight, sorted by topic, partition and offset."""
         now_ms = self.parts.clock.now_ms()
@@ -124,7 +132,9 @@ class GroupView:
 
     def report(self) -> str:
         """Return a few lines about the whole group, for error messages."""
-        lines = [f"  {outcome.value}: {_ranges(self._runs(outcome))}" for outcome in DeliveryOutcome]
+        # Letters are shown where there are any, because most groups have no dead-letter queue.
+        shown = [each for each in DeliveryOutcome if each is not DeliveryOutcome.DEAD_LETTERED or self._runs(each)]
+        lines = [f"  {outcome.value}: {_ranges(self._runs(outcome))}" for outcome in shown]
         return "\n".join([*lines, f"  lag: {self.lag_shown()}", f"  members: {', '.join(self.members()) or 'none'}"])
 
     def _runs(self, outcome: DeliveryOutcome) -> list[Ended]:

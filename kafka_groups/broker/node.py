@@ -12,6 +12,7 @@ from kafka_groups.broker.requests.appending import append_batch
 from kafka_groups.broker.requests.context import ConnectionInfo
 from kafka_groups.broker.requests.services import BrokerServices
 from kafka_groups.broker.runtime.coordinators import Coordinators
+from kafka_groups.broker.runtime.dead_letters.share_group_configs import share_group_configs
 from kafka_groups.broker.runtime.log_cleaner import CleanedLog, LogCleaner
 from kafka_groups.broker.runtime.parts import BrokerParts, ClusterParts
 from kafka_groups.broker.runtime.scheduling.broker_timers import BrokerTimers
@@ -20,11 +21,14 @@ from kafka_groups.broker.runtime.scheduling.purgatory import Purgatory
 from kafka_groups.broker.server import BrokerServer
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
+from kafka_groups.broker.share_partitions.share_writers import ShareWriters
 from kafka_groups.protocol.apis import ApiKey
 
 __all__ = ["BrokerNode"]
 
 _CONNECTION_APIS = (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
+_PEER_APIS = (*_CONNECTION_APIS, ApiKey.PRODUCE)
+"""The APIs between brokers that belong to no coordinator: dead letters of share groups go by Produce."""
 
 
 class BrokerNode:
@@ -46,7 +50,7 @@ class BrokerNode:
         self._coordinators = Coordinators(broker)
         self._services = _services(broker, self._coordinators, purgatory)
         self._server = BrokerServer(self._services, HANDLERS)
-        peer_handlers = {key: HANDLERS[key] for key in (*_CONNECTION_APIS, *self._coordinators.hosted.peer_apis)}
+        peer_handlers = {key: HANDLERS[key] for key in (*_PEER_APIS, *self._coordinators.hosted.peer_apis)}
         self._peer_server = BrokerServer(self._services, peer_handlers, is_for_peers=True)
         self._cleaner = LogCleaner(broker, purgatory.notify)
         runtimes = self._coordinators.hosted.runtimes.values()
@@ -180,8 +184,8 @@ def _services(broker: BrokerParts, coordinators: Coordinators, purgatory: Purgat
         broker.node_id,
         cluster.metadata,
         cluster.logs,
-        coordinators.persister,
-        group_config=cluster.group_configs.share,
+        ShareWriters(coordinators.persister, coordinators.dead_letters),
+        group_config=share_group_configs(cluster),
         max_sessions=cluster.settings.max_share_sessions,
     )
     return BrokerServices(broker, coordinators, share, purgatory, cluster.new_rng(f"{broker.node_id}"))

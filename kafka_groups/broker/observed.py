@@ -9,6 +9,7 @@ from attrs import frozen
 
 from kafka_groups.broker.group_view import EndedDelivery, GroupView, InFlightRecords
 from kafka_groups.broker.producing import Payload, encoded
+from kafka_groups.broker.queued_letters import QueuedLetter
 from kafka_groups.broker.runtime.parts import ClusterParts
 from kafka_groups.broker.share_partitions.history import DeliveryOutcome
 from kafka_groups.errors import OperationTimeoutError
@@ -93,6 +94,20 @@ class ObservedGroup:
         return self._ended(DeliveryOutcome.ARCHIVED)
 
     @property
+    def dead_lettered(self) -> list[EndedDelivery]:
+        """The records of which the brokers have written dead letters. They are in `rejected` or `archived`, too."""
+        return self._ended(DeliveryOutcome.DEAD_LETTERED)
+
+    @property
+    def dead_letters(self) -> list[QueuedLetter]:
+        """The dead letters that the brokers wrote to the group's queue, sorted by partition and offset in the queue.
+
+        The queue is the one that the group's `errors.deadletterqueue.topic.name` names now. A record may have several
+        letters, for example after its partition has moved to another broker.
+        """
+        return self._on_loop(self._view.dead_letters)
+
+    @property
     def in_flight(self) -> list[InFlightRecords]:
         """The records that are in flight now, as runs of offsets with the same state, sorted by partition and offset.
 
@@ -173,6 +188,20 @@ class ObservedGroup:
         """
         return self._block_for(DeliveryOutcome.ARCHIVED, wanted, timeout)
 
+    def wait_until_dead_lettered(
+        self, wanted: int | Iterable[Payload], *, timeout: float = DEFAULT_TIMEOUT_S
+    ) -> list[EndedDelivery]:
+        """Wait until the brokers have written dead letters, and return all records that have one.
+
+        Args:
+            wanted: How many records to wait for in total, or the values of records that must be among them.
+            timeout: Longest wait, in seconds.
+
+        Raises:
+            OperationTimeoutError: The wait timed out. The message shows what the group did instead.
+        """
+        return self._block_for(DeliveryOutcome.DEAD_LETTERED, wanted, timeout)
+
     def wait_until_lag(self, at_most: int = 0, *, timeout: float = DEFAULT_TIMEOUT_S) -> None:
         """Wait until the group's lag is known and at most this large.
 
@@ -221,6 +250,12 @@ class ObservedGroup:
     ) -> list[EndedDelivery]:
         """Like `wait_until_archived`, with `within` as the longest wait in seconds."""
         return await self._wait_for(DeliveryOutcome.ARCHIVED, wanted, within)
+
+    async def wait_until_dead_lettered_async(
+        self, wanted: int | Iterable[Payload], *, within: float = DEFAULT_TIMEOUT_S
+    ) -> list[EndedDelivery]:
+        """Like `wait_until_dead_lettered`, with `within` as the longest wait in seconds."""
+        return await self._wait_for(DeliveryOutcome.DEAD_LETTERED, wanted, within)
 
     async def wait_until_lag_async(self, at_most: int = 0, *, within: float = DEFAULT_TIMEOUT_S) -> None:
         """Like `wait_until_lag`, with `within` as the longest wait in seconds."""

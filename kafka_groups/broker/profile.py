@@ -12,7 +12,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from kafka_groups.assignment import TaskAssignors
-from kafka_groups.broker.unsupported import LOWEST_SUPPORTED_VERSIONS, SUPPORTED_LEVELS
+from kafka_groups.broker.unsupported import LOWEST_SUPPORTED_VERSIONS
 from kafka_groups.config.cluster.broker import BrokerSettings, broker_settings
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.errors import InvalidConfigError
@@ -49,6 +49,7 @@ class Profile:
         features: Its features by name.
         missing_broker_keys: Keys of a broker that later releases added, with the values that the release acts by.
         missing_group_keys: Keys of a group that later releases added.
+        missing_topic_keys: Keys of a topic that later releases added.
         lowest_metadata_level: The lowest level of `metadata.version` to which a cluster can go back.
         describes_broker_defaults: Whether the configs of a group say which config of the broker they fall back to.
         first_share_group_epoch: The group epoch after the first member of a share group joined.
@@ -64,6 +65,7 @@ class Profile:
     lowest_metadata_level: int
     missing_broker_keys: Mapping[str, Any] = field(factory=dict)
     missing_group_keys: frozenset[str] = frozenset()
+    missing_topic_keys: frozenset[str] = frozenset()
     describes_broker_defaults: bool = True
     first_share_group_epoch: int = 2
     settles_empty_share_groups: bool = True
@@ -87,12 +89,11 @@ class Profile:
 
     def supported_features(self) -> Mapping[str, VersionRange]:
         """Return the levels of each feature that the broker supports."""
-        highest = {name: _built(name, feature.levels.high) for name, feature in self.features.items()}
-        return {name: VersionRange(feature.levels.low, highest[name]) for name, feature in self.features.items()}
+        return {name: feature.levels for name, feature in self.features.items()}
 
     def finalized_features(self) -> Mapping[str, int]:
         """Return the level of each feature in a new cluster."""
-        return {name: _built(name, feature.finalized) for name, feature in self.features.items()}
+        return {name: feature.finalized for name, feature in self.features.items()}
 
     def has_broker_key(self, name: str) -> bool:
         """Return whether the configs of a broker have a key."""
@@ -111,6 +112,20 @@ class Profile:
         for name in sorted(names):
             if not self.has_group_key(name):
                 raise InvalidConfigError(f"{self} does not have the group configuration '{name}'. Later releases do.")
+
+    def has_topic_key(self, name: str) -> bool:
+        """Return whether the configs of a topic have a key."""
+        return name not in self.missing_topic_keys
+
+    def check_topic_keys(self, names: Iterable[str]) -> None:
+        """Raise an error if the release does not have one of these keys of a topic.
+
+        Raises:
+            InvalidConfigError: The key came with a later release.
+        """
+        for name in sorted(names):
+            if not self.has_topic_key(name):
+                raise InvalidConfigError(f"{self} does not have the topic configuration '{name}'. Later releases do.")
 
     def settings(self, given: BrokerSettings | Mapping[str, object] | None = None) -> BrokerSettings:
         """Return the settings of a broker of this release.
@@ -133,11 +148,6 @@ class Profile:
             if getattr(settings, _attribute(name)) != value:
                 raise InvalidConfigError(f"{self} does not have the broker setting '{name}'. Remove it.")
         return settings
-
-
-def _built(feature: str, level: int) -> int:
-    # A level that the embedded broker does not have is not offered, so that no client relies on it.
-    return min(level, SUPPORTED_LEVELS.get(feature, level))
 
 
 def _attribute(name: str) -> str:
@@ -256,8 +266,11 @@ _4_4 = Profile(
     ),
     lowest_metadata_level=33,
 )
-# Custom assignors of streams groups (KIP-1357), tags for racks, and descriptions of topologies (KIP-1331).
+# Custom assignors of streams groups (KIP-1357), tags for racks, descriptions of topologies (KIP-1331), and dead-letter
+# queues (KIP-1191).
 _NEW_IN_4_4: Mapping[str, Any] = MappingProxyType({
+    "errors.deadletterqueue.auto.create.topics.enable": False,
+    "errors.deadletterqueue.topic.name.prefix": "dlq.",
     "group.streams.assignors": TaskAssignors(),
     "group.streams.rack.aware.assignment.tags": (),
     "group.streams.topology.description.plugin.class": None,
@@ -283,7 +296,15 @@ _4_3 = evolve(
     has_static_streams_members=False,
     has_acl_address_blocks=False,
     missing_broker_keys=_NEW_IN_4_4,
-    missing_group_keys=frozenset({"streams.assignor.name", "streams.rack.aware.assignment.tags"}),
+    missing_group_keys=frozenset(
+        {
+            "errors.deadletterqueue.copy.record.enable",
+            "errors.deadletterqueue.topic.name",
+            "streams.assignor.name",
+            "streams.rack.aware.assignment.tags",
+        }
+    ),
+    missing_topic_keys=frozenset({"errors.deadletterqueue.group.enable"}),
 )
 _4_2 = evolve(
     _4_3,

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from kafka_groups.protocol.apis import ApiKey
 
-__all__ = ["LOWEST_SUPPORTED_VERSIONS", "SUPPORTED_LEVELS", "UNSUPPORTED", "Unsupported", "UnsupportedKind"]
+__all__ = ["LOWEST_SUPPORTED_VERSIONS", "UNSUPPORTED", "Unsupported", "UnsupportedKind"]
 
 
 class UnsupportedKind(enum.Enum):
@@ -20,7 +20,6 @@ class UnsupportedKind(enum.Enum):
 
     API = "API"
     API_VERSION = "Version of an API"
-    FEATURE = "Feature"
     GROUP_CONFIG = "Config of a group"
     BROKER_CONFIG = "Config of a broker"
     RESOURCE = "Resource with configs"
@@ -35,7 +34,7 @@ class Unsupported:
         name: Its name.
         why: The area that the feature belongs to, and the reason why it is missing.
         key: The key of an API.
-        supported: The lowest supported version of an API, or the highest supported level of a feature.
+        supported: The lowest supported version of an API.
     """
 
     kind: UnsupportedKind
@@ -53,7 +52,6 @@ def _apis(why: str, **keys: int) -> Iterator[Unsupported]:
     return (Unsupported(UnsupportedKind.API, name, why, key=key) for name, key in keys.items())
 
 
-_DEAD_LETTERS = "Dead-letter queues (KIP-1191)"
 _SHARE_STATE = "Buffers, threads and replicas of the share coordinator, whose records are in memory"
 _DELEGATION_TOKENS = "Delegation tokens"
 _CLUSTER = "Replicas, quorum and log directories: the brokers share one log and have no controllers"
@@ -62,17 +60,6 @@ _OLD = "Replaced by IncrementalAlterConfigs and SaslHandshake v1, which all curr
 _INNER = "Buffers, threads and delays that the embedded broker has no counterpart of"
 
 UNSUPPORTED: tuple[Unsupported, ...] = (
-    Unsupported(UnsupportedKind.FEATURE, "share.version", _DEAD_LETTERS, supported=1),
-    *_configs(
-        UnsupportedKind.GROUP_CONFIG,
-        _DEAD_LETTERS,
-        "errors.deadletterqueue.copy.record.enable errors.deadletterqueue.topic.name",
-    ),
-    *_configs(
-        UnsupportedKind.BROKER_CONFIG,
-        _DEAD_LETTERS,
-        "errors.deadletterqueue.auto.create.topics.enable errors.deadletterqueue.topic.name.prefix",
-    ),
     *_configs(
         UnsupportedKind.BROKER_CONFIG,
         _SHARE_STATE,
@@ -121,10 +108,6 @@ UNSUPPORTED: tuple[Unsupported, ...] = (
 )
 """The table."""
 
-SUPPORTED_LEVELS: Mapping[str, int] = MappingProxyType(
-    {each.name: each.supported for each in UNSUPPORTED if each.kind is UnsupportedKind.FEATURE}
-)
-"""The highest level of a feature that is supported, where the release has a higher one."""
 LOWEST_SUPPORTED_VERSIONS: Mapping[int, int] = MappingProxyType(
     {each.key: each.supported for each in UNSUPPORTED if each.kind is UnsupportedKind.API_VERSION}
 )

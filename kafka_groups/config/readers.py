@@ -17,6 +17,7 @@ __all__ = [
     "read_authorizer",
     "read_boolean",
     "read_callable",
+    "read_dead_letter_queue",
     "read_endpoint_identification",
     "read_fetch_records",
     "read_host_port",
@@ -121,6 +122,14 @@ def read_not_empty(value: object) -> str:
     if not text:
         raise UnfitError("it is empty")
     return text
+
+
+def read_dead_letter_queue(value: object) -> str:
+    """Read the name of a group's dead-letter queue. As in Kafka, internal names are the only ones that are refused."""
+    name = read_text(value)
+    if name.startswith("__"):
+        raise UnfitError("DLQ topic name must not start with '__'")
+    return name
 
 
 def read_path(value: object) -> str:

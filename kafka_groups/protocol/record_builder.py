@@ -18,6 +18,7 @@ from kafka_groups.protocol.record_batch import (
 from kafka_groups.types import Header
 
 __all__ = [
+    "BATCH_OVERHEAD_BYTES",
     "BatchOptions",
     "NewRecord",
     "build_batch",
@@ -25,9 +26,12 @@ __all__ = [
     "coordinator_epoch_of",
     "end_marker",
     "end_marker_parts",
+    "record_bytes",
     "reduced_batch",
 ]
 
+BATCH_OVERHEAD_BYTES = 61
+"""The size of a batch without records."""
 _MAGIC = 2
 _NO_LIMIT = 2**31 - 1
 _CRC_AT, _ATTRIBUTES_AT, _LAST_OFFSET_DELTA_AT = 17, 21, 23
@@ -110,6 +114,30 @@ def build_batch(records: Iterable[NewRecord], base_offset: int = 0, options: Bat
     rewrite(batch, base_offset=base_offset, leader_epoch=options.leader_epoch)
     _finish(batch, options)
     return bytes(batch)
+
+
+def record_bytes(record: NewRecord, offset_delta: int, timestamp_delta_ms: int = 0) -> int:
+    """Return the size of a record in an uncompressed batch.
+
+    Args:
+        record: The record.
+        offset_delta: Its offset minus the base offset of the batch.
+        timestamp_delta_ms: Its timestamp minus that of the first record.
+    """
+    attributes = 1
+    body = attributes + _varint_bytes(timestamp_delta_ms) + _varint_bytes(offset_delta)
+    body += _sized_bytes(record.key) + _sized_bytes(record.value) + _varint_bytes(len(record.headers))
+    body += sum(_sized_bytes(name.encode()) + _sized_bytes(value) for name, value in record.headers)
+    return _varint_bytes(body) + body
+
+
+def _sized_bytes(data: bytes | None) -> int:
+    return 1 if data is None else _varint_bytes(len(data)) + len(data)
+
+
+def _varint_bytes(number: int) -> int:
+    zigzag = (number << 1) ^ (number >> 63)
+    return max(1, -(-zigzag.bit_length() // 7))
 
 
 def build_control_batch(

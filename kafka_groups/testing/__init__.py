@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kafka_groups.broker.group_view import EndedDelivery, InFlightRecords
     from kafka_groups.broker.observed import ObservedGroup
     from kafka_groups.broker.produced import ProducedRecord
+    from kafka_groups.broker.queued_letters import QueuedLetter
     from kafka_groups.broker.runtime.log_cleaner import CleanedLog
     from kafka_groups.broker.security import BrokerSecurity
     from kafka_groups.broker.share_partitions.record_state import RecordState
@@ -54,6 +55,7 @@ __all__ = [
     "ObservedGroup",
     "Outcome",
     "ProducedRecord",
+    "QueuedLetter",
     "RawValue",
     "RecordState",
     "SeededFaults",
@@ -90,6 +92,7 @@ _MODULES = MappingProxyType({
     "ObservedGroup": ".broker.observed",
     "Outcome": "worker_driver",
     "ProducedRecord": ".broker.produced",
+    "QueuedLetter": ".broker.queued_letters",
     "RawValue": "worker_driver",
     "RecordState": ".broker.share_partitions.record_state",
     "SeededFaults": "simulation.faults.seeded_faults",

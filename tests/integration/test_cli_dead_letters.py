@@ -20,12 +20,11 @@ from kafka_groups.cli.documents.catalogue import DOCUMENTS
 from kafka_groups.cli.documents.document import schema_of
 from kafka_groups.cli.main import main
 from kafka_groups.protocol.record_builder import NewRecord
-from kafka_groups.testing.kafka_process import KafkaProcess
 from kafka_groups.types import Header
 from tests.support.cluster_client import Topic
 from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import unique
-from tests.support.workers.worker_brokers import WorkerBroker, kafka_broker, requested_broker
+from tests.support.workers.worker_brokers import WorkerBroker, requested_broker
 from tests.support.workers.worker_scenes import Calls, WorkerScene
 
 QUEUE = "errors.deadletterqueue.topic.name"
@@ -239,18 +238,16 @@ def test_a_topic_that_does_not_exist(scene: WorkerScene, run: Run) -> None:
         )
 
 
-# --------------------------------------------------------------------------------------------- Kafka's own queue
+# --------------------------------------------------------------------------------------------- the brokers' own queue
 
 
 @pytest.fixture
-def queue_scene(real_kafka: KafkaProcess) -> Iterator[WorkerScene]:
+def queue_scene(scene: WorkerScene) -> WorkerScene:
     """A group with a queue of its own."""
-    with kafka_broker(real_kafka, is_shared=True) as broker:
-        scene = WorkerScene(broker)
-        queue = broker.new_topic(name=unique("dlq."), configs={"errors.deadletterqueue.group.enable": "true"})
-        scene.dead = queue.name
-        broker.alter_group(scene.group_id, {QUEUE: queue.name})
-        yield scene
+    queue = scene.broker.new_topic(name=unique("dlq."), configs={"errors.deadletterqueue.group.enable": "true"})
+    scene.dead = queue.name
+    scene.broker.alter_group(scene.group_id, {QUEUE: queue.name})
+    return scene
 
 
 def reject_all(scene: WorkerScene, count: int) -> None:
@@ -265,10 +262,8 @@ def reject_all(scene: WorkerScene, count: int) -> None:
             consumer.commit_sync()
 
 
-@pytest.mark.real_kafka
-@pytest.mark.long
 @pytest.mark.parametrize("copies", [True, False])
-def test_dead_letters_of_kafkas_own_queue(queue_scene: WorkerScene, *, copies: bool) -> None:
+def test_dead_letters_of_the_brokers_own_queue(queue_scene: WorkerScene, *, copies: bool) -> None:
     scene, run = queue_scene, runner(queue_scene)
     scene.broker.alter_group(scene.group_id, {COPY: str(copies).lower()})
     first = scene.send(NewRecord(b"plum", b"k", 5, [("trace", b"x")]), b"pear")
@@ -287,9 +282,7 @@ def test_dead_letters_of_kafkas_own_queue(queue_scene: WorkerScene, *, copies: b
     assert run("send-again", "--yes").stdout == ""
 
 
-@pytest.mark.real_kafka
-@pytest.mark.long
-def test_a_loop_through_kafkas_own_queue_without_copies_is_stopped_too(queue_scene: WorkerScene) -> None:
+def test_a_loop_through_the_brokers_own_queue_without_copies_is_stopped_too(queue_scene: WorkerScene) -> None:
     scene, run = queue_scene, runner(queue_scene)
     scene.send(b"plum")
     for count in (1, 2, 3):

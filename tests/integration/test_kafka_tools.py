@@ -10,7 +10,6 @@ import pytest
 from attrs import frozen
 
 from kafka_groups.broker.cluster import EmbeddedCluster
-from kafka_groups.broker.unsupported import SUPPORTED_LEVELS
 from kafka_groups.config.cluster.broker import broker_keys
 from kafka_groups.config.cluster.groups import group_keys
 from kafka_groups.config.cluster.topic import topic_keys
@@ -124,7 +123,6 @@ NORMALISED = {
     r"(Valid states are): .*": r"\1",  # in any order
     r"\('[\w, ']+'\)": "(groups)",  # in any order
     r"( registered) or some brokers have all their log directories cordoned": r"\1",
-    rf"((?:{'|'.join(SUPPORTED_LEVELS)}) .*SupportedMaxVersion): \d": r"\1: N",
     r"\s+": " ",
 }
 """What differs from run to run, and what is allowed to differ."""

@@ -24,14 +24,6 @@ def _old_version(entry: Unsupported, answers: Answers) -> None:
     answers["versions"][str(entry.key)][0] = entry.supported
 
 
-def _feature(entry: Unsupported, answers: Answers) -> None:
-    supported, finalized = answers["supported features"], answers["finalised features"]
-    supported[entry.name][1] = min(supported[entry.name][1], entry.supported)
-    finalized[entry.name] = min(finalized[entry.name], entry.supported)
-    if not finalized[entry.name]:
-        del finalized[entry.name]
-
-
 def _group_config(entry: Unsupported, answers: Answers) -> None:
     answers["configs of a group"].pop(entry.name, None)
     answers["values of a group"][entry.name] = {"INVALID_CONFIG": list(GROUP_VALUES)}
@@ -49,7 +41,6 @@ def _resource(entry: Unsupported, answers: Answers) -> None:
 _REMOVE: Mapping[UnsupportedKind, Callable[[Unsupported, Answers], None]] = {
     UnsupportedKind.API: _api,
     UnsupportedKind.API_VERSION: _old_version,
-    UnsupportedKind.FEATURE: _feature,
     UnsupportedKind.GROUP_CONFIG: _group_config,
     UnsupportedKind.BROKER_CONFIG: _broker_config,
     UnsupportedKind.RESOURCE: _resource,

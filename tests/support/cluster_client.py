@@ -39,7 +39,7 @@ from tests.support.conditions import until
 from tests.support.kafka.real_kafka import unique
 from tests.support.requests.raw_client import RawClient
 
-GROUP_RESOURCE = 32
+TOPIC_RESOURCE, GROUP_RESOURCE = 2, 32
 _SET, _DELETE = 0, 1
 _NOT_YET = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_ID)
 _FIRST_WITH_IDS = 13
@@ -155,7 +155,7 @@ class ClusterClient:
 
     async def produce_each(self, topic: Topic, values: Sequence[bytes], partition: int = 0) -> None:
         """Append one batch per value."""
-        leader = await self._leader_of(topic, partition)
+        leader = await self.leader_of(topic.name, partition)
         batches = (build_batch([NewRecord(value)]) for value in values)
         await asyncio.gather(*(_append(leader, topic, batch, partition) for batch in batches))
 
@@ -163,14 +163,14 @@ class ClusterClient:
         """Delete the records before an offset."""
         part = DeleteRecordsPartition(partition_index=partition, offset=offset)
         named = DeleteRecordsTopic(name=topic.name, partitions=(part,))
-        leader = await self._leader_of(topic, partition)
+        leader = await self.leader_of(topic.name, partition)
         response = await leader.ask(DeleteRecordsRequest(topics=(named,), timeout_ms=_TIMEOUT_MS))
         result = response.topics[0].partitions[0]
         assert result.error_code is ErrorCode.NONE, result
 
     async def produce_raw(self, topic: Topic, batch: bytes, partition: int = 0) -> int:
         """Append a batch as it is; returns the first offset that the broker gave it."""
-        return await _append(await self._leader_of(topic, partition), topic, batch, partition)
+        return await _append(await self.leader_of(topic.name, partition), topic, batch, partition)
 
     async def until_replicated(self) -> None:
         """Wait until every replica of every partition is in sync again."""
@@ -191,8 +191,9 @@ class ClusterClient:
         )
         return next(each.leader_id for each in described.partitions if each.partition_index == partition)
 
-    async def _leader_of(self, topic: Topic, partition: int) -> RawClient:
-        request = MetadataRequest(topics=(MetadataRequestTopic(name=topic.name),), allow_auto_topic_creation=False)
+    async def leader_of(self, name: str, partition: int) -> RawClient:
+        """A connection to the leader of a partition, shared by the questions of this class."""
+        request = MetadataRequest(topics=(MetadataRequestTopic(name=name),), allow_auto_topic_creation=False)
         response = await self._any.ask(request)
         leaders = {p.partition_index: p.leader_id for p in response.topics[0].partitions}
         address = next((b.host, b.port) for b in response.brokers if b.node_id == leaders[partition])
@@ -278,9 +279,14 @@ class ClusterClient:
 
     async def group_config(self, group_id: str) -> dict[str, Any]:
         """The configs of a group, defaults included."""
-        resource = DescribeConfigsResource(
-            resource_type=GROUP_RESOURCE, resource_name=group_id, configuration_keys=None
-        )
+        return await self._config(GROUP_RESOURCE, group_id)
+
+    async def topic_config(self, name: str) -> dict[str, Any]:
+        """The configs of a topic, defaults included."""
+        return await self._config(TOPIC_RESOURCE, name)
+
+    async def _config(self, kind: int, name: str) -> dict[str, Any]:
+        resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
         result = (await self._any.ask(DescribeConfigsRequest(resources=(resource,)))).results[0]
         assert result.error_code is ErrorCode.NONE, result
         return {config.name: config.value for config in result.configs}

@@ -185,6 +185,7 @@ def _checked_configs(topic: CreatableTopic, context: RequestContext) -> dict[str
     if nulls:
         raise InvalidConfigError(f"Null value not supported for topic configs: {','.join(nulls)}")
     configs = {config.name: config.value for config in topic.configs if config.value is not None}
+    context.services.cluster.profile.check_topic_keys(configs)
     topic_config(context.services.cluster.settings, configs)
     return configs
 

@@ -170,7 +170,9 @@ def _check_topic(name: str, context: RequestContext) -> None:
 
 
 def _check_topic_values(context: RequestContext, values: Mapping[str, str]) -> None:
-    topic_config(context.services.cluster.settings, values)
+    cluster = context.services.cluster
+    cluster.profile.check_topic_keys(values)
+    topic_config(cluster.settings, values)
 
 
 def _check_group(name: str, _context: RequestContext) -> None:

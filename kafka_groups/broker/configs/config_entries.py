@@ -108,7 +108,8 @@ class ConfigEntry:
 
 def topic_entries(configs: BrokerConfigs, overrides: Mapping[str, str]) -> list[ConfigEntry]:
     """Return the configs of a topic that were set, or are about to be."""
-    return _resource_entries(configs, TopicConfig, overrides, TOPIC_CONFIG, _BROKER_NAME_OF_TOPIC_KEY.get)
+    entries = _resource_entries(configs, TopicConfig, overrides, TOPIC_CONFIG, _BROKER_NAME_OF_TOPIC_KEY.get)
+    return [entry for entry in entries if configs.profile.has_topic_key(entry.name)]
 
 
 def group_entries(configs: BrokerConfigs, group_id: str) -> list[ConfigEntry]:

@@ -19,6 +19,8 @@ __all__ = [
     "append_rules",
     "cleaner_backoff_ms",
     "cleaning_rules",
+    "creates_dead_letter_queues",
+    "dead_letter_queue_prefix",
     "group_defaults",
     "verifies_transactions",
 ]
@@ -26,6 +28,8 @@ __all__ = [
 ALL_BROKERS = ""
 """Name of the BROKER resource whose values are the defaults of all brokers."""
 DYNAMIC_BROKER_KEYS = frozenset({
+    "errors.deadletterqueue.auto.create.topics.enable",
+    "errors.deadletterqueue.topic.name.prefix",
     "group.consumer.assignment.interval.ms",
     "group.share.assignment.interval.ms",
     "group.streams.assignment.interval.ms",
@@ -128,3 +132,16 @@ def verifies_transactions(configs: BrokerConfigs) -> bool:
     """Return whether leaders ask the coordinator of a transaction before they take its first records."""
     enabled = configs.overrides().get("transaction.partition.verification.enable")
     return configs.settings.transaction_partition_verification_enable if enabled is None else enabled == "true"
+
+
+def dead_letter_queue_prefix(configs: BrokerConfigs) -> str:
+    """Return the prefix that topics for dead letters must have (KIP-1191)."""
+    prefix = configs.overrides().get("errors.deadletterqueue.topic.name.prefix")
+    return configs.settings.errors_deadletterqueue_topic_name_prefix if prefix is None else prefix
+
+
+def creates_dead_letter_queues(configs: BrokerConfigs) -> bool:
+    """Return whether the broker creates missing topics for dead letters (KIP-1191)."""
+    enabled = configs.overrides().get("errors.deadletterqueue.auto.create.topics.enable")
+    static = configs.settings.errors_deadletterqueue_auto_create_topics_enable
+    return static if enabled is None else enabled.strip().lower() == "true"

@@ -11,7 +11,7 @@ from kafka_groups.broker.authorization.bindings import AccessControlLists
 from kafka_groups.broker.configs.dynamic import DynamicConfigs
 from kafka_groups.broker.metadata import changes
 from kafka_groups.broker.metadata.authority import Authority, MetadataListener
-from kafka_groups.broker.metadata.features import SHARE_FEATURE
+from kafka_groups.broker.metadata.features import DEAD_LETTERS_FROM, SHARE_FEATURE
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import coordinator_of
 from kafka_groups.broker.metadata.topics import BrokerEndpoint, PartitionMetadata, TopicMetadata
@@ -74,6 +74,11 @@ class ClusterMetadata:
     def has_share_groups(self) -> bool:
         """True if share groups are enabled."""
         return self.image.features.get(SHARE_FEATURE, 0) > 0
+
+    @property
+    def has_dead_letter_queues(self) -> bool:
+        """True if share groups may have dead-letter queues (KIP-1191)."""
+        return self.image.features.get(SHARE_FEATURE, 0) >= DEAD_LETTERS_FROM
 
     @property
     def configs(self) -> DynamicConfigs:

@@ -8,10 +8,12 @@ from attrs import frozen
 from kafka_groups.errors import InvalidUpdateVersionError
 from kafka_groups.protocol.apis import VersionRange
 
-__all__ = ["SHARE_FEATURE", "FeatureRules", "FeatureUpdate", "UpdateKind", "updated_levels"]
+__all__ = ["DEAD_LETTERS_FROM", "SHARE_FEATURE", "FeatureRules", "FeatureUpdate", "UpdateKind", "updated_levels"]
 
 SHARE_FEATURE = "share.version"
 """Share groups are enabled from its level 1 on."""
+DEAD_LETTERS_FROM = 2
+"""The level of `share.version` from which on share groups may have dead-letter queues (KIP-1191)."""
 _METADATA = "metadata.version"
 _KRAFT = "kraft.version"
 _CHECKED_FIRST = ("group.version", _KRAFT, SHARE_FEATURE, _METADATA, "streams.version", "transaction.version")

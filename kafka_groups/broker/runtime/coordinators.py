@@ -10,6 +10,8 @@ from kafka_groups.broker.coordinators.share_state.share_partition_state import S
 from kafka_groups.broker.log.producers import Verification
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.metadata.placement import GROUP_TOPIC
+from kafka_groups.broker.runtime.dead_letters.queue_appends import QueueAppends
+from kafka_groups.broker.runtime.dead_letters.queue_writer import DeadLetterQueueWriter
 from kafka_groups.broker.runtime.groups.group_coordinator import GroupCoordinator
 from kafka_groups.broker.runtime.hosting import HostedCoordinators
 from kafka_groups.broker.runtime.outcome import PendingOutcome, outcome_of
@@ -44,6 +46,7 @@ class Coordinators:
         peers: The connections to other brokers.
         share: The share coordinator.
         persister: The way to the share coordinators of all brokers.
+        dead_letters: Writes the dead letters of share groups.
         groups: The group coordinator.
         led_markers: Writes markers of transactions to partitions that the broker leads.
         transactions: The transaction coordinator.
@@ -56,6 +59,7 @@ class Coordinators:
         self.peers = Peers(broker.node_id, broker.cluster.peer_network)
         self.share = ShareCoordinator(broker)
         self.persister = SharePersister(broker, self.share, self.peers)
+        self.dead_letters = DeadLetterQueueWriter(broker, QueueAppends(broker, self.peers))
         self.groups = GroupCoordinator(broker, self.persister)
         self.led_markers = LedMarkers(broker, self.groups)
         self.transactions = TransactionCoordinator(broker, MarkerWriter(broker, self.peers, self.led_markers))

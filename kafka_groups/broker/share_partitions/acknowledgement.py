@@ -7,7 +7,7 @@ from types import MappingProxyType
 from attrs import evolve, frozen
 
 from kafka_groups.broker.runs import OffsetRange, Run
-from kafka_groups.broker.share_partitions.delivery_limits import DeliveryLimits
+from kafka_groups.broker.share_partitions.dead_letters import DeliveryEnds
 from kafka_groups.broker.share_partitions.in_flight import InFlight, InFlightState
 from kafka_groups.broker.share_partitions.record_state import RecordEvent, RecordState, next_state
 from kafka_groups.errors import InvalidRecordStateError, InvalidRequestError
@@ -105,7 +105,7 @@ def _check_types(batch: AcknowledgementBatch, *, is_renew_ack: bool) -> None:
 
 
 def plan_acknowledgement(
-    in_flight: InFlight, acknowledgement: Acknowledgement, limits: DeliveryLimits, now_ms: int
+    in_flight: InFlight, acknowledgement: Acknowledgement, ends: DeliveryEnds, now_ms: int
 ) -> AcknowledgementPlan:
     """Validate a well-formed acknowledgement against the records and return its changes.
 
@@ -135,14 +135,14 @@ def plan_acknowledgement(
                 if event is RecordEvent.RENEW:
                     renewals.append(OffsetRange(run.first, run.last))
                 else:
-                    changes.append(_change(held, event, limits))
+                    changes.append(_change(held, event, ends))
                     changed_up_to = run.last
     return AcknowledgementPlan(merged(changes), tuple(renewals))
 
 
-def released(runs: Sequence[Run[InFlightState]], limits: DeliveryLimits) -> tuple[StateBatch, ...]:
+def released(runs: Sequence[Run[InFlightState]], ends: DeliveryEnds) -> tuple[StateBatch, ...]:
     """Return the new state of acquired records that are released without an acknowledgement."""
-    return merged([_change(run, RecordEvent.RELEASE, limits) for run in runs])
+    return merged([_change(run, RecordEvent.RELEASE, ends) for run in runs])
 
 
 def merged(batches: list[StateBatch]) -> tuple[StateBatch, ...]:
@@ -225,13 +225,10 @@ def _not_acquired(offset: int) -> InvalidRecordStateError:
     return InvalidRecordStateError(f"The offset cannot be acknowledged. The offset {offset} is not acquired.")
 
 
-def _change(run: Run[InFlightState], event: RecordEvent, limits: DeliveryLimits) -> StateBatch:
-    # At the limit a release archives the record (KIP-932, "In-flight records"; InFlightState.tryUpdateState in Kafka).
-    if event is RecordEvent.RELEASE and limits.is_exhausted(run.value.delivery_count):
-        event = RecordEvent.EXHAUST
+def _change(run: Run[InFlightState], event: RecordEvent, ends: DeliveryEnds) -> StateBatch:
     return StateBatch(
         first_offset=run.first,
         last_offset=run.last,
-        delivery_state=next_state(run.value.state, event),
+        delivery_state=next_state(run.value.state, ends.event(event, run.value.delivery_count)),
         delivery_count=run.value.delivery_count,
     )

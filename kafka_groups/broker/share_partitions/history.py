@@ -6,6 +6,7 @@ from itertools import groupby
 
 from attrs import evolve, frozen
 
+from kafka_groups.broker.share_partitions.dead_letters import acknowledged_types
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_state import StateBatch
@@ -15,12 +16,17 @@ __all__ = ["DeliveryHistory", "DeliveryOutcome", "Ended"]
 
 
 class DeliveryOutcome(enum.Enum):
-    """The end of a record's delivery."""
+    """The end of a record's delivery.
+
+    A record with a dead letter has two: REJECTED or ARCHIVED when its delivery ends, and DEAD_LETTERED when the brokers
+    have written its letter to the group's queue (KIP-1191).
+    """
 
     ACCEPTED = "accepted"
     RELEASED = "released"
     REJECTED = "rejected"
     ARCHIVED = "archived"
+    DEAD_LETTERED = "dead-lettered"
 
 
 @frozen
@@ -80,29 +86,32 @@ class DeliveryHistory:
             batches: The new states.
             acknowledged: The acknowledgements that led to them; none if locks ended or a session was closed.
         """
-        types = _types(acknowledged)
+        types = acknowledged_types(acknowledged)
+        self._add(group_id, (ended for batch in batches for ended in _ended(partition, batch, types)))
+
+    def add_dead_lettered(self, group_id: str, partition: TopicIdPartition, batches: Iterable[StateBatch]) -> None:
+        """Record that the brokers have written dead letters for records.
+
+        Args:
+            group_id: The group.
+            partition: The partition of the records.
+            batches: Their states.
+        """
+        outcome = DeliveryOutcome.DEAD_LETTERED
+        self._add(
+            group_id,
+            (Ended(outcome, partition, each.first_offset, each.last_offset, each.delivery_count) for each in batches),
+        )
+
+    def _add(self, group_id: str, all_ended: Iterable[Ended]) -> None:
         entries = self._of.setdefault(group_id, [])
-        for batch in batches:
-            for ended in _ended(partition, batch, types):
-                if entries and entries[-1].followed_by(ended):
-                    entries[-1] = evolve(entries[-1], last=ended.last)
-                else:
-                    entries.append(ended)
+        for ended in all_ended:
+            if entries and entries[-1].followed_by(ended):
+                entries[-1] = evolve(entries[-1], last=ended.last)
+            else:
+                entries.append(ended)
         for listener in tuple(self._listeners):
             listener()
-
-
-def _types(acknowledged: Iterable[AcknowledgementBatch]) -> Callable[[int], int | None]:
-    batches = tuple(acknowledged)
-
-    def type_of(offset: int) -> int | None:
-        for batch in batches:
-            if batch.first_offset <= offset <= batch.last_offset:
-                types = batch.acknowledge_types
-                return types[0] if len(types) == 1 else types[offset - batch.first_offset]
-        return None
-
-    return type_of
 
 
 def _ended(partition: TopicIdPartition, batch: StateBatch, type_of: Callable[[int], int | None]) -> Iterator[Ended]:
@@ -111,8 +120,8 @@ def _ended(partition: TopicIdPartition, batch: StateBatch, type_of: Callable[[in
         yield Ended(DeliveryOutcome.ACCEPTED, partition, first, last, count)
     elif batch.delivery_state == RecordState.AVAILABLE:
         yield Ended(DeliveryOutcome.RELEASED, partition, first, last, count)
-    elif batch.delivery_state == RecordState.ARCHIVED:
-        # There are two ways to ARCHIVED: the member rejected the record, or it was archived for another reason (the
+    elif batch.delivery_state in (RecordState.ARCHIVING, RecordState.ARCHIVED):
+        # There are two ways to get there: the member rejected the record, or it was archived for another reason (the
         # delivery limit, a gap, an aborted transaction). The state alone does not tell, so the acknowledgement decides.
         for rejected, offsets in groupby(range(first, last + 1), lambda at: type_of(at) == AcknowledgeType.REJECT):
             outcome = DeliveryOutcome.REJECTED if rejected else DeliveryOutcome.ARCHIVED

@@ -19,12 +19,12 @@ from kafka_groups.broker.share_partitions.fetching import Batches, FetchedPartit
 from kafka_groups.broker.share_partitions.led_partitions import LedSharePartitions, ShareConfigLookup
 from kafka_groups.broker.share_partitions.logs import Logs
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
-from kafka_groups.broker.share_partitions.persister import Persister
 from kafka_groups.broker.share_partitions.sessions import (
     ShareSession,
     ShareSessionKey,
     ShareSessions,
 )
+from kafka_groups.broker.share_partitions.share_writers import ShareWriters
 from kafka_groups.broker.share_partitions.writing import StateChange
 from kafka_groups.errors import (
     BrokerError,
@@ -46,7 +46,7 @@ class SharePartitionLeader:
         node_id: Node id of this broker.
         metadata: The metadata of the cluster, for the leaders of partitions.
         logs: The partitions' logs (`LogStore`).
-        state: Keeps the state of share-partitions.
+        writers: Keep the state of share-partitions and write dead letters.
         group_config: Returns the effective configuration of a group. Must be cheap, because every operation calls it.
         max_sessions: Maximum number of share sessions (`group.share.max.share.sessions`).
 
@@ -61,7 +61,7 @@ class SharePartitionLeader:
         node_id: int,
         metadata: ClusterMetadata,
         logs: Logs,
-        state: Persister,
+        writers: ShareWriters,
         *,
         group_config: ShareConfigLookup,
         max_sessions: int,
@@ -71,7 +71,7 @@ class SharePartitionLeader:
         self.group_config = group_config
         self.sessions = ShareSessions(max_sessions)
         self.acknowledgements: Counter[int] = Counter()
-        self.led = LedSharePartitions(node_id, metadata, logs, state, group_config)
+        self.led = LedSharePartitions(node_id, metadata, logs, writers, group_config)
         self._collector = ShareCollector(self.led, self.sessions, group_config)
 
     def __repr__(self) -> str:

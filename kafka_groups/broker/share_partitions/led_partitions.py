@@ -1,6 +1,6 @@
 """The share-partitions that one broker leads: loaded from their state on first use, dropped when it stops leading."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from uuid import UUID
 
@@ -9,10 +9,13 @@ from attrs import define
 from kafka_groups.broker.deadlines import Deadlines
 from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.placement import leader_of
+from kafka_groups.broker.share_partitions.dead_letters import DeadLetterRun, runs_left_over, runs_of_change
+from kafka_groups.broker.share_partitions.delivery_limits import DeliveryLimits
 from kafka_groups.broker.share_partitions.logs import Logs, ShareLog
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState
-from kafka_groups.broker.share_partitions.persister import Persister
+from kafka_groups.broker.share_partitions.record_state import RecordEvent, RecordState, next_state
+from kafka_groups.broker.share_partitions.share_writers import ShareWriters
 from kafka_groups.broker.share_partitions.writing import StateChange, StateWriter
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import (
@@ -68,7 +71,7 @@ class LedSharePartitions:
         node_id: Node id of this broker.
         metadata: The metadata of the cluster, for the leaders of partitions.
         logs: The partitions' logs.
-        state: Keeps their states.
+        writers: Keep their states and write dead letters.
         group_config: The groups' configurations.
 
     Attributes:
@@ -77,13 +80,19 @@ class LedSharePartitions:
     """
 
     def __init__(
-        self, node_id: int, metadata: ClusterMetadata, logs: Logs, state: Persister, group_config: ShareConfigLookup
+        self,
+        node_id: int,
+        metadata: ClusterMetadata,
+        logs: Logs,
+        writers: ShareWriters,
+        group_config: ShareConfigLookup,
     ) -> None:
         self.on_late_change: Callable[[], None] = lambda: None
         self._node_id = node_id
         self._metadata = metadata
         self._logs = logs
-        self._state = state
+        self._state = writers.state
+        self._letters = writers.letters
         self._group_config = group_config
         self._loaded: dict[SharePartitionKey, SharePartition] = {}
         self._loading: dict[SharePartitionKey, _Loading] = {}
@@ -351,8 +360,11 @@ class LedSharePartitions:
         # `share.auto.offset.reset` (SharePartition.startOffsetDuringInitialization in Kafka).
         if outcome.start_offset == UNINITIALIZED_OFFSET:
             outcome = self._resolved(key, outcome, loading.wall_ms)
-        self._loaded[key] = SharePartition(key, outcome, loading.leader_epoch)
+        share_partition = self._loaded[key] = SharePartition(key, outcome, loading.leader_epoch)
         del self._loading[key]
+        # KIP-1191: the last leader has not noted that these records have their letters, so they are written again.
+        limits = DeliveryLimits(self._group_config(key.group_id).delivery_count_limit)
+        self._archive(share_partition, runs_left_over(outcome.batches, limits))
 
     def _send_next(self, writer: StateWriter) -> None:
         if writer.can_begin:
@@ -367,16 +379,54 @@ class LedSharePartitions:
         return writer
 
     def _written(self, writer: StateWriter, error: BrokerError | None) -> None:
-        key, start_offset = writer.share_partition.key, writer.share_partition.start_offset
+        start_offset = writer.share_partition.start_offset
         changes = writer.end(None if error is None else _as_seen_by_clients(error))
         if error is None:
             # Only what was persisted has ended: a refused acknowledgement leaves its records acquired.
             for change in changes:
-                self._state.history.add(key.group_id, key.partition, change.batches, change.acknowledged)
+                self._note(change)
         self._after_write(writer, error, moved_start=writer.share_partition.start_offset > start_offset)
+        for change in changes:
+            # What took effect before stays so, and gets its letters, also if the coordinator was away
+            # (SharePartition.releaseAcquisitionLockOnTimeout in Kafka). If another leader has taken over, the records
+            # are its own.
+            if error is None or (change.is_applied and self.has(change.share_partition)):
+                self._archive(change.share_partition, runs_of_change(change.batches, change.acknowledged))
         if self._changed and not writer.is_calling:
             self.on_late_change()
         self._send_next(writer)
+
+    def _note(self, change: StateChange) -> None:
+        """Add a change that was written to the history of the deliveries."""
+        key = change.share_partition.key
+        if change.has_letters is None:
+            self._state.history.add(key.group_id, key.partition, change.batches, change.acknowledged)
+        elif change.has_letters:
+            self._state.history.add_dead_lettered(key.group_id, key.partition, change.batches)
+
+    def _archive(self, share_partition: SharePartition, runs: Iterable[DeadLetterRun]) -> None:
+        """Have the letters of records written that are ARCHIVING."""
+        for run in runs:
+            self._letters.write(share_partition.key, run, partial(self._letters_ended, share_partition, run))
+
+    def _letters_ended(self, share_partition: SharePartition, run: DeadLetterRun, has_letters: bool) -> None:  # noqa: FBT001
+        """Archive records whose letters were written, or can't be."""
+        key = share_partition.key
+        # If the share-partition was loaded again, these records were found ARCHIVING, and their letters are written
+        # again. If it was only dropped, because the group's last session here has ended, the write saves the next
+        # leader from that; one that has read the state already fences it.
+        if not self.has(share_partition) and (key in self._loaded or key in self._loading):
+            return
+        archived = StateBatch(
+            first_offset=run.first,
+            last_offset=run.last,
+            delivery_state=next_state(RecordState.ARCHIVING, RecordEvent.ARCHIVE),
+            delivery_count=run.delivery_count,
+        )
+        self.write(StateChange(share_partition, (archived,), is_applied=True, has_letters=has_letters))
+        self.reschedule(share_partition)
+        if self._changed:
+            self.on_late_change()
 
     def _after_write(self, writer: StateWriter, error: BrokerError | None, *, moved_start: bool) -> None:
         """Keep or drop a share-partition after a write."""

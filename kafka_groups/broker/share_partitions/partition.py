@@ -19,11 +19,18 @@ from kafka_groups.broker.share_partitions.acknowledgement import (
     released,
 )
 from kafka_groups.broker.share_partitions.acquisition import Acquisition, AcquisitionLimits, plan_acquisition
+from kafka_groups.broker.share_partitions.dead_letters import DeliveryEnds
 from kafka_groups.broker.share_partitions.delivery_limits import DeliveryLimits
 from kafka_groups.broker.share_partitions.in_flight import InFlight, InFlightState
 from kafka_groups.broker.share_partitions.logs import LogBatch
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState
-from kafka_groups.broker.share_partitions.record_state import TERMINAL, RecordEvent, RecordState, next_state
+from kafka_groups.broker.share_partitions.record_state import (
+    NOT_DELIVERED,
+    TERMINAL,
+    RecordEvent,
+    RecordState,
+    next_state,
+)
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_fetch import AcquiredRecords
 from kafka_groups.protocol.messages.share_state import StateBatch
@@ -61,8 +68,9 @@ class SharePartition:
         self.state_epoch = persisted.state_epoch
         self.leader_epoch = leader_epoch
         self.in_flight = InFlight(persisted.start_offset)
-        # What is persisted is terminal or available (KIP-932, "Managing durable share-partition state"): records that
-        # were acquired from the last leader are available here, with the delivery count of their last failed delivery.
+        # What is persisted is terminal, ARCHIVING or available (KIP-932, "Managing durable share-partition state"):
+        # records that were acquired from the last leader are available here, with the delivery count of their last
+        # failed delivery.
         self.apply(persisted.batches)
         self.advance_start()
 
@@ -153,8 +161,7 @@ class SharePartition:
         # The batches of a partition are atomic (KIP-932, "Client programming interface"): a single bad offset refuses
         # all of them. So the plan comes first, and renewals, which need no write, are applied only after it.
         check_batches(acknowledgement, renew_enabled=config.renew_acknowledge_enable)
-        limits = DeliveryLimits(config.delivery_count_limit)
-        plan = plan_acknowledgement(self.in_flight, acknowledgement, limits, now_ms)
+        plan = plan_acknowledgement(self.in_flight, acknowledgement, DeliveryEnds.of(config), now_ms)
         for renewal in plan.renewals:
             self._renew(renewal, now_ms + config.record_lock_duration_ms)
         return plan.changes
@@ -286,7 +293,7 @@ class SharePartition:
                 self.in_flight.set(run.first, run.last, attrs.evolve(run.value, lock_deadline_ms=deadline_ms))
 
     def _given_back(self, runs: Sequence[Run[InFlightState]], config: ShareGroupConfig) -> tuple[StateBatch, ...]:
-        return released(runs, DeliveryLimits(config.delivery_count_limit))
+        return released(runs, DeliveryEnds.of(config))
 
     def _discarded(self, gone: OffsetRange) -> Iterable[StateBatch]:
         for run in self._runs_of(gone.first, gone.last):
@@ -304,8 +311,8 @@ class SharePartition:
 
 
 def _delivery(run: Run[InFlightState | None], batch: StateBatch) -> InFlightState:
-    if batch.delivery_state in TERMINAL:
-        # A terminal record has no owner, no lock and no batch any more. A released one keeps the batch that it came in
+    if batch.delivery_state in NOT_DELIVERED:
+        # Such a record has no owner, no lock and no batch any more. A released one keeps the batch that it came in
         # flight with, because a suspect batch is halved as it was first delivered.
         return InFlightState(RecordState(batch.delivery_state), batch.delivery_count)
     known = None if run.value is None else run.value.batch

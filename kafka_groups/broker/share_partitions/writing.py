@@ -41,6 +41,7 @@ class StateChange:
         batches: The new states.
         acknowledged: The acknowledgements that caused it.
         is_applied: Whether it takes effect before it is written.
+        has_letters: Whether the records were ARCHIVING, and their dead letters are written. None: they were not.
         held: The runs that wait for it, as they were before.
         has_ended: Whether it was written or refused.
         error: The error with which it was refused.
@@ -51,6 +52,7 @@ class StateChange:
     batches: tuple[StateBatch, ...]
     acknowledged: tuple[AcknowledgementBatch, ...] = ()
     is_applied: bool = False
+    has_letters: bool | None = None
     held: tuple[Run[InFlightState], ...] = field(default=(), init=False)
     has_ended: bool = field(default=False, init=False)
     error: BrokerError | None = field(default=None, init=False)

@@ -334,6 +334,20 @@ class BrokerSettings(StreamsGroupSettings):
         unit="ms",
         minimum=0,
     )
+    errors_deadletterqueue_topic_name_prefix: str = setting(
+        Key(
+            name="errors.deadletterqueue.topic.name.prefix",
+            type=KeyType.STRING,
+            default="dlq.",
+            doc="The prefix of topics to which brokers write dead letters (KIP-1191). Nothing allows all names.",
+            error=InvalidConfigError,
+        )
+    )
+    errors_deadletterqueue_auto_create_topics_enable: bool = flag(
+        "errors.deadletterqueue.auto.create.topics.enable",
+        "Whether the brokers create a missing topic for dead letters (KIP-1191).",
+        default=False,
+    )
     connections_max_idle_ms: int = long_integer(
         "connections.max.idle.ms",
         600_000,

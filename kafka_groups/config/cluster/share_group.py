@@ -6,7 +6,7 @@ from typing import Any
 from attrs import frozen
 
 from kafka_groups.config.keys import Key, KeyType
-from kafka_groups.config.readers import offset_reset_duration_ms, read_offset_reset
+from kafka_groups.config.readers import offset_reset_duration_ms, read_dead_letter_queue, read_offset_reset
 from kafka_groups.config.settings import setting
 from kafka_groups.errors import InvalidConfigError
 
@@ -23,9 +23,9 @@ long_integer = functools.partial(_number, KeyType.LONG)
 milliseconds = functools.partial(_number, KeyType.INT, unit="ms")
 
 
-def flag(name: str, doc: str) -> Any:
+def flag(name: str, doc: str, *, default: bool = True) -> Any:
     """Return a key that is true or false, true by default."""
-    return setting(Key(name=name, type=KeyType.BOOLEAN, default=True, doc=doc, error=InvalidConfigError))
+    return setting(Key(name=name, type=KeyType.BOOLEAN, default=default, doc=doc, error=InvalidConfigError))
 
 
 @frozen(kw_only=True)
@@ -92,6 +92,24 @@ class ShareGroupConfig:
         1_000,
         "The shortest time between two assignments of partitions to the members (KIP-1263).",
         minimum=0,
+    )
+
+    errors_deadletterqueue_topic_name: str = setting(
+        Key(
+            name="errors.deadletterqueue.topic.name",
+            type=KeyType.STRING,
+            default="",
+            reader=read_dead_letter_queue,
+            form="the name of a topic that does not start with '__', or nothing for no queue",
+            doc="The topic to which the brokers write dead letters: one for each record that is rejected, or archived "
+            "at the delivery limit (KIP-1191).",
+            error=InvalidConfigError,
+        )
+    )
+    errors_deadletterqueue_copy_record_enable: bool = flag(
+        "errors.deadletterqueue.copy.record.enable",
+        "Whether dead letters get the keys and values of their records (KIP-1191).",
+        default=False,
     )
 
     @property

@@ -219,6 +219,15 @@ class TopicConfig:
         default=False,
         doc="Whether a replica that fell behind may lead.",
     )
+    errors_deadletterqueue_group_enable: bool = setting(
+        Key(
+            name="errors.deadletterqueue.group.enable",
+            type=KeyType.BOOLEAN,
+            default=False,
+            doc="Whether share groups may have this topic as the queue for their dead letters (KIP-1191).",
+            error=InvalidConfigError,
+        )
+    )
     message_timestamp_after_max_ms: int = _long(
         "message.timestamp.after.max.ms",
         3_600_000,

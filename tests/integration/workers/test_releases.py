@@ -1,20 +1,15 @@
-"""Workers with earlier releases of Kafka, and with the dead letters of Kafka 4.4 itself."""
+"""Workers with earlier releases of Kafka."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from kafka_groups import Backoff, Reject, Retry, RetryTopics, current_attempt
-from kafka_groups.errors import ConfigurationError
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.recording.profile_capture import RELEASES
 from tests.support.conditions import wait_until
-from tests.support.kafka.real_kafka import unique
 from tests.support.workers.worker_brokers import WorkerBroker, embedded_broker, kafka_broker
 from tests.support.workers.worker_scenes import Calls, WorkerScene
-
-QUEUE = "errors.deadletterqueue.topic.name"
-
 
 # ------------------------------------------------------------------------------------------- earlier releases
 
@@ -113,50 +108,3 @@ def check_written_records(broker: WorkerBroker) -> None:
     assert sorted(seen) == [(b"bad", 1, 1), (b"bad", 2, 1), (b"good", 1, 0), (b"good", 2, 0)]
     assert [message.value() for message in broker.messages(out)] == [b"GOOD"]
     assert [(letter.place, letter.headers["topic"]) for letter in broker.letters(dead)] == [((0, 1), scene.name)]
-
-
-# ------------------------------------------------------------------------------------------- Kafka's own queue
-
-
-@pytest.fixture
-def queue_scene(real_kafka: KafkaProcess) -> Iterator[WorkerScene]:
-    """A group whose rejected records the brokers copy."""
-    with kafka_broker(real_kafka, is_shared=True) as broker:
-        scene = WorkerScene(broker)
-        queue = broker.new_topic(name=unique("dlq."), configs={"errors.deadletterqueue.group.enable": "true"})
-        scene.dead = queue.name
-        broker.alter_group(scene.group_id, {QUEUE: queue.name, "errors.deadletterqueue.copy.record.enable": "true"})
-        yield scene
-
-
-@pytest.mark.real_kafka
-@pytest.mark.slow
-def test_the_brokers_copy_what_a_worker_rejects(queue_scene: WorkerScene) -> None:
-    scene, calls = queue_scene, Calls()
-    worker = scene.worker()
-
-    @worker.handler(scene.name, retries=Backoff(first=0.01, most=0.01, times=1))
-    def handle(value: bytes) -> None:
-        calls.add(value)
-        if value == b"rejected":
-            raise Reject("negative total")
-        if value == b"bad":
-            raise ValueError("no such product")
-
-    first = scene.send(b"rejected", b"bad", b"good")
-    with worker:
-        scene.wait_until_done()
-    assert calls.counts == {b"rejected": 1, b"bad": 2, b"good": 1}
-    wait_until(lambda: len(scene.letters()) == 2, 30, scene.letters)
-    letters = scene.letters()
-    assert {letter.place: letter.value for letter in letters} == {(0, first): b"rejected", (0, first + 1): b"bad"}
-    assert {letter.headers["group"] for letter in letters} == {scene.group_id}
-
-
-@pytest.mark.real_kafka
-@pytest.mark.slow
-def test_two_queues_of_dead_letters_are_refused(queue_scene: WorkerScene) -> None:
-    worker = queue_scene.worker()
-    worker.handler(queue_scene.name, dead_letters=queue_scene.broker.new_topic().name)(print)
-    with pytest.raises(ConfigurationError, match="each record would be copied twice"), worker:
-        pytest.fail("it has started")

@@ -276,3 +276,28 @@ async def test_records_in_flight_die_with_their_leader_before_anybody_notices() 
             assert cluster.leader_of("orders", 0) == leader
             assert cluster.group("g").in_flight == []
             assert await consumer.poll(timeout=20)
+
+
+def test_what_the_brokers_wrote_to_the_groups_dead_letter_queue(
+    cluster: EmbeddedCluster, consumer: KafkaShareConsumer
+) -> None:
+    assert cluster.group("g").dead_letters == []
+    cluster.create_topic("dlq.g", configs={"errors.deadletterqueue.group.enable": "true"})
+    queue = {"errors.deadletterqueue.topic.name": "dlq.g", "errors.deadletterqueue.copy.record.enable": "true"}
+    cluster.alter_group_configs("g", queue)
+    cluster.produce("dlq.g", ["not a letter"])
+    cluster.produce("orders", ["a", "b"], keys=["k", None], partition=2)
+    decide(consumer, {b"a": AcknowledgeType.REJECT, b"b": AcknowledgeType.ACCEPT})
+    group = cluster.group("g")
+    [ended] = group.wait_until_dead_lettered(["a"])
+    assert (ended.topic, ended.partition, ended.offset, ended.delivery_count) == ("orders", 2, 0, 1)
+    assert group.dead_lettered == group.rejected == [ended]
+    [letter] = group.dead_letters
+    assert (letter.topic, letter.partition, letter.offset, letter.delivery_count) == ("orders", 2, 0, 1)
+    assert (letter.reason, letter.key, letter.value) == ("Offset rejected by client.", b"k", b"a")
+    assert (letter.written.topic, letter.written.offset) == ("dlq.g", 1)
+    assert cluster.group("other").dead_letters == []
+    with pytest.raises(
+        OperationTimeoutError, match=r"2 records to be dead-lettered\.[^$]*dead-lettered: 1 \(orders-2: 0\)"
+    ):
+        group.wait_until_dead_lettered(2, timeout=0.01)

@@ -52,10 +52,10 @@ def test_versions_that_differ_between_releases() -> None:
     assert without.advertised(ApiKey.PRODUCE) is without.served(ApiKey.PRODUCE) is None
 
 
-def test_features_that_are_not_built_have_a_lower_level() -> None:
-    assert DEFAULT_PROFILE.features["share.version"].finalized == 2
-    assert DEFAULT_PROFILE.finalized_features()["share.version"] == 1
-    assert DEFAULT_PROFILE.supported_features()["share.version"] == VersionRange(0, 1)
+def test_features_have_the_levels_of_their_release() -> None:
+    assert DEFAULT_PROFILE.finalized_features()["share.version"] == 2
+    assert DEFAULT_PROFILE.supported_features()["share.version"] == VersionRange(0, 2)
+    assert KAFKA_4_2.finalized_features()["share.version"] == 1
     assert DEFAULT_PROFILE.finalized_features()["metadata.version"] == 33
     assert KAFKA_4_2.finalized_features()["metadata.version"] == 29
 

@@ -237,7 +237,7 @@ def test_api_versions_tells_of_the_handlers_alone(version: int) -> None:
         features = {feature.name: feature.max_version_level for feature in response.finalized_features}
         assert features == ({} if version < 3 else {
             "eligible.leader.replicas.version": 1, "group.version": 1, "kraft.version": 1, "metadata.version": 33,
-            "share.version": 1, "streams.version": 1, "transaction.version": 2,
+            "share.version": 2, "streams.version": 1, "transaction.version": 2,
         })  # fmt: skip
         assert all(feature.min_version > 0 or version >= 4 for feature in response.supported_features)
 

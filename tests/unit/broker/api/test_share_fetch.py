@@ -12,6 +12,7 @@ from kafka_groups.broker.metadata.delta import MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
 from kafka_groups.broker.profile import DEFAULT_PROFILE
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
+from kafka_groups.broker.share_partitions.share_writers import ShareWriters
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.net.clock import Clock
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -34,6 +35,7 @@ from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.testing.simulation import Simulation, run_simulated
 from kafka_groups.types import TopicPartition
 from tests.support.broker.broker_services import HandlerBroker
+from tests.support.broker.held_letters import HeldLetters
 from tests.support.broker.share_state import persister
 
 BATCH = build_batch([NewRecord(b"v" * 50) for _ in range(10)])
@@ -71,7 +73,7 @@ class ShareBroker(HandlerBroker):
             0,
             self.metadata,
             self.services.cluster.logs,
-            state.states.coordinators.persister,
+            ShareWriters(state.states.coordinators.persister, HeldLetters()),
             group_config=lambda _group: config,
             max_sessions=max_sessions,
         )

@@ -19,6 +19,7 @@ from kafka_groups.broker.share_partitions.fetching import (
 from kafka_groups.broker.share_partitions.leader import SharePartitionLeader
 from kafka_groups.broker.share_partitions.partition import SharePartitionKey
 from kafka_groups.broker.share_partitions.sessions import ShareSessionKey
+from kafka_groups.broker.share_partitions.share_writers import ShareWriters
 from kafka_groups.broker.share_partitions.writing import StateChange
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import (
@@ -38,6 +39,7 @@ from kafka_groups.protocol.messages.share_fetch import AcquireMode
 from kafka_groups.protocol.record_batch import iter_batches
 from kafka_groups.protocol.record_builder import NewRecord, build_batch
 from kafka_groups.types import TopicIdPartition, TopicPartition
+from tests.support.broker.held_letters import HeldLetters
 from tests.support.broker.share_state import Persisted, ShareStates
 from tests.unit.broker.share_partitions.scenes import acked
 
@@ -76,7 +78,7 @@ class Cluster:
             node_id,
             self.metadata,
             self.logs,
-            self.coordinator.coordinators.persister,
+            ShareWriters(self.coordinator.coordinators.persister, HeldLetters()),
             group_config=lambda _group_id: self.config,
             max_sessions=self.max_sessions,
         )

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from attrs import define, field
+from attrs import define, evolve, field
 
 from kafka_groups.broker.coordinators.share_state.share_partition_state import StateKey
 from kafka_groups.broker.log.store import LogStore
@@ -12,10 +12,12 @@ from kafka_groups.broker.metadata.cluster_metadata import ClusterMetadata
 from kafka_groups.broker.metadata.topics import BrokerEndpoint
 from kafka_groups.broker.share_partitions.acknowledgement import Acknowledgement
 from kafka_groups.broker.share_partitions.acquisition import AcquisitionLimits
-from kafka_groups.broker.share_partitions.history import DeliveryHistory
+from kafka_groups.broker.share_partitions.dead_letters import DeadLetterReason, DeadLetterRun
+from kafka_groups.broker.share_partitions.history import DeliveryHistory, DeliveryOutcome
 from kafka_groups.broker.share_partitions.led_partitions import LedSharePartitions
 from kafka_groups.broker.share_partitions.partition import SharePartition, SharePartitionKey
 from kafka_groups.broker.share_partitions.persisted_state import PersistedState
+from kafka_groups.broker.share_partitions.share_writers import ShareWriters
 from kafka_groups.broker.share_partitions.writing import StateChange
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.errors import (
@@ -30,6 +32,8 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.messages.write_share_group_state import WriteShareStatePartition
 from kafka_groups.types import TopicIdPartition, TopicPartition
+from tests.support.broker.held_letters import HeldLetters
+from tests.support.broker.share_state import batch_of
 from tests.unit.broker.share_partitions.scenes import acked, batches_of
 
 CONFIG = ShareGroupConfig(auto_offset_reset="earliest")
@@ -68,7 +72,10 @@ class Bench:
         self.key = SharePartitionKey("g", TopicIdPartition(topic_id, 0, "t"))
         self.persister = LatePersister()
         self.late_changes = 0
-        self.led = LedSharePartitions(0, self.metadata, LogStore(), self.persister, lambda _group_id: CONFIG)
+        self.letters = HeldLetters()
+        self.config = CONFIG
+        writers = ShareWriters(self.persister, self.letters)
+        self.led = LedSharePartitions(0, self.metadata, LogStore(), writers, lambda _group_id: self.config)
         self.led.on_late_change = self.count_late_change
         self.metadata.on_change(lambda _image, delta: self.led.drop_partitions(tuple(delta.lost_partitions())))
         self.changes: list[StateChange] = []
@@ -259,3 +266,106 @@ class TestWriting:
         with pytest.raises(NotLeaderOrFollowerError):
             bench.led.load(bench.key, 0, 100_000)
         assert len(bench.led) == 0
+
+
+class TestDeadLetters:
+    @pytest.fixture
+    def queued(self, bench: Bench) -> Bench:
+        bench.config = evolve(CONFIG, errors_deadletterqueue_topic_name="dlq.x")
+        return bench
+
+    def reject(self, bench: Bench, share_partition: SharePartition) -> None:
+        share_partition.acquire("ann", batches_of(10), AcquisitionLimits(10, 10), bench.config, 1_000)
+        acknowledged = (acked(0, 9, 3),)
+        batches = share_partition.begin_acknowledge(Acknowledgement("ann", acknowledged), bench.config, 1_000)
+        bench.write(StateChange(share_partition, batches, acknowledged))
+
+    def outcomes(self, bench: Bench) -> list[DeliveryOutcome]:
+        return [each.outcome for each in bench.persister.history.of("g")]
+
+    def test_a_letter_is_asked_for_when_state_3_is_written_and_state_4_is_written_after_it(self, queued: Bench) -> None:
+        share_partition = queued.loaded()
+        self.reject(queued, share_partition)
+        change, done = queued.persister.writes.pop()
+        assert change.state_batches == (batch_of(0, 9, 3, 1),)
+        assert queued.letters.runs == []
+        done(None)
+        assert queued.outcomes == [None]  # the acknowledgement does not wait for the letter
+        [(key, run)] = queued.letters.runs
+        assert (key, run) == (queued.key, DeadLetterRun(0, 9, 1, DeadLetterReason.REJECTED))
+        assert share_partition.start_offset == 0
+        assert queued.persister.writes == []
+        queued.letters.end()
+        change, done = queued.persister.writes.pop()
+        assert (change.start_offset, change.delivery_complete_count) == (0, 10)
+        assert change.state_batches == (batch_of(0, 9, 4, 1),)
+        assert self.outcomes(queued) == [DeliveryOutcome.REJECTED]
+        done(None)
+        assert share_partition.start_offset == 10
+        assert self.outcomes(queued) == [DeliveryOutcome.REJECTED, DeliveryOutcome.DEAD_LETTERED]
+
+    def test_a_letter_that_can_not_be_written_stops_nothing(self, queued: Bench) -> None:
+        share_partition = queued.loaded()
+        self.reject(queued, share_partition)
+        queued.persister.writes.pop()[1](None)
+        queued.letters.end(are_written=False)
+        queued.persister.writes.pop()[1](None)
+        assert share_partition.start_offset == 10
+        assert self.outcomes(queued) == [DeliveryOutcome.REJECTED]
+
+    def test_an_acknowledgement_that_is_refused_has_no_letters(self, queued: Bench) -> None:
+        share_partition = queued.loaded()
+        self.reject(queued, share_partition)
+        queued.persister.writes.pop()[1](CoordinatorNotAvailableError())
+        assert queued.letters.runs == []
+
+    @pytest.mark.parametrize(
+        ("error", "letters"), [(None, 1), (CoordinatorNotAvailableError(), 1), (FencedLeaderEpochError(), 0)]
+    )
+    def test_expired_locks_at_the_limit_have_letters_unless_another_leader_has_the_records(
+        self, queued: Bench, error: BrokerError | None, letters: int
+    ) -> None:
+        share_partition = queued.loaded()
+        queued.config = evolve(queued.config, delivery_count_limit=2)
+        for now_ms in (1_000, 100_000):
+            share_partition.acquire("ann", batches_of(10), AcquisitionLimits(10, 10), queued.config, now_ms)
+            queued.led.reschedule(share_partition)
+            queued.led.expire(now_ms + queued.config.record_lock_duration_ms)
+            assert queued.letters.runs == []
+            queued.persister.writes.pop()[1](error if now_ms > 1_000 else None)
+        assert [run for _, run in queued.letters.runs] == [DeadLetterRun(0, 9, 2, DeadLetterReason.EXHAUSTED)] * letters
+
+    def test_a_new_leader_has_the_letters_written_again(self, queued: Bench) -> None:
+        assert queued.load() is None
+        queued.persister.reads.pop()(evolve(STATE, batches=(batch_of(2, 3, 3, 1),)))
+        found = queued.load()
+        assert found is not None
+        assert [run for _, run in queued.letters.runs] == [DeadLetterRun(2, 3, 1, DeadLetterReason.REJECTED)]
+        acquired = found.acquire("ann", batches_of(10), AcquisitionLimits(10, 10), queued.config, 1_000)
+        assert [(each.first_offset, each.last_offset) for each in acquired] == [(0, 1), (4, 9)]
+        queued.letters.end()
+        assert queued.persister.writes.pop()[0].state_batches == (batch_of(2, 3, 4, 1),)
+
+    def test_a_group_that_is_dropped_meanwhile_still_has_state_4_written(self, queued: Bench) -> None:
+        self.reject(queued, queued.loaded())
+        queued.persister.writes.pop()[1](None)
+        queued.led.drop_group("g")
+        queued.letters.end()
+        change, done = queued.persister.writes.pop()
+        assert change.state_batches == (batch_of(0, 9, 4, 1),)
+        assert queued.load() is None
+        assert queued.persister.reads == []  # not before the write has ended
+        done(None)
+        assert queued.load() is None
+        assert len(queued.persister.reads) == 1
+
+    def test_what_was_loaded_again_meanwhile_is_archived_by_its_own_letters(self, queued: Bench) -> None:
+        self.reject(queued, queued.loaded())
+        queued.persister.writes.pop()[1](None)
+        queued.led.drop_group("g")
+        assert queued.load() is None
+        queued.persister.reads.pop()(evolve(STATE, batches=(batch_of(0, 9, 3, 1),)))
+        queued.letters.end()
+        assert queued.persister.writes == []
+        queued.letters.end()
+        assert queued.persister.writes.pop()[0].state_batches == (batch_of(0, 9, 4, 1),)

@@ -14,7 +14,7 @@ from tests.support.broker.share_state import batch_of, change_of
 from tests.unit.broker.share_partitions.scenes import KEY, Batch, Scene, acked, batches_of
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
-AVAILABLE, ACQUIRED, ACKED, ARCHIVED = RecordState
+AVAILABLE, ACQUIRED, ACKED, _ARCHIVING, ARCHIVED = RecordState
 LOCK_MS = ShareGroupConfig().record_lock_duration_ms
 
 

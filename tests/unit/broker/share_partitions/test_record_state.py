@@ -10,15 +10,19 @@ from kafka_groups.broker.share_partitions.record_state import (
 from kafka_groups.errors import InvalidRecordStateError
 
 A, Q, K, X = RecordState.AVAILABLE, RecordState.ACQUIRED, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
+L = RecordState.ARCHIVING
 E = RecordEvent
 
 # One row per state, one column per event, in the order of the columns below; None is refused.
-COLUMNS = (E.ACQUIRE, E.ACCEPT, E.RELEASE, E.EXHAUST, E.REJECT, E.GAP, E.RENEW, E.DISCARD)
+COLUMNS = (
+    E.ACQUIRE, E.ACCEPT, E.RELEASE, E.EXHAUST, E.REJECT, E.GAP, E.RENEW, E.DISCARD, E.DEAD_LETTER, E.ARCHIVE
+)  # fmt: skip
 EXPECTED = {
-    A: (Q, None, None, None, None, None, None, X),
-    Q: (None, K, A, X, X, X, Q, None),
-    K: (None,) * 8,
-    X: (None,) * 8,
+    A: (Q, None, None, None, None, None, None, X, None, None),
+    Q: (None, K, A, X, X, X, Q, None, L, None),
+    K: (None,) * 10,
+    L: (*(None,) * 9, X),
+    X: (None,) * 10,
 }
 PAIRS = [(state, event, EXPECTED[state][i]) for state in RecordState for i, event in enumerate(COLUMNS)]
 
@@ -43,4 +47,4 @@ def test_terminal_states_are_those_that_nothing_leaves() -> None:
 
 
 def test_the_numbers_are_those_of_kafkas_state_log() -> None:
-    assert [state.value for state in (A, Q, K, X)] == [0, 1, 2, 4]
+    assert [state.value for state in (A, Q, K, L, X)] == [0, 1, 2, 3, 4]
