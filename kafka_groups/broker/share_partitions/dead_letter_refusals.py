@@ -2,14 +2,14 @@
 
 from attrs import frozen
 
-__all__ = ["GROUP_ENABLE", "DeadLetterQueue", "Refusal", "refusal"]
+__all__ = ["GROUP_ENABLE", "GroupQueue", "QueueRefusal", "refusal"]
 
 TOPIC_NAME = "errors.deadletterqueue.topic.name"
 GROUP_ENABLE = "errors.deadletterqueue.group.enable"
 
 
 @frozen
-class DeadLetterQueue:
+class GroupQueue:
     """A group's queue as the cluster has it at one moment.
 
     Attributes:
@@ -30,7 +30,7 @@ class DeadLetterQueue:
 
 
 @frozen
-class Refusal:
+class QueueRefusal:
     """A queue that takes no letters: Kafka's reason, and what to do about it."""
 
     reason: str
@@ -40,28 +40,28 @@ class Refusal:
         return f"{self.reason} {self.remedy}"
 
 
-def refusal(queue: DeadLetterQueue) -> Refusal | None:
+def refusal(queue: GroupQueue) -> QueueRefusal | None:
     """Return why a queue takes no letters, or None if it does. A missing topic that can be created is none."""
     group_id, topic = queue.group_id, queue.topic
     # The order of the checks, and the texts, are those of Kafka's
     # ShareGroupDLQStateManager.ProduceRequestHandler.validateDlqTopic.
     if not topic:
-        return Refusal(
+        return QueueRefusal(
             f"Configured DLQ topic name in share group: {group_id} is empty.", _set_topic(group_id, f"{queue.prefix}…")
         )
     if queue.exists and not queue.is_enabled:
-        return Refusal(
+        return QueueRefusal(
             f"DLQ is not enabled on configured DLQ topic for share group: {group_id}, topic: {topic}.",
             f"Enable it: kafka-groups topics configs {topic} --set {GROUP_ENABLE}=true",
         )
     if not queue.exists and not queue.is_created:
-        return Refusal(
+        return QueueRefusal(
             "DLQ topic does not exist and auto create is disabled on cluster for "
             f"share group: {group_id}, topic: {topic}.",
             f"Create it: kafka-groups topics create {topic} --set {GROUP_ENABLE}=true",
         )
     if not topic.startswith(queue.prefix):
-        return Refusal(
+        return QueueRefusal(
             "Configured DLQ topic name does not comply with the DLQ topic prefix in "
             f"share group: {group_id}, topic: {topic}, prefix: {queue.prefix}.",
             _set_topic(group_id, f"{queue.prefix}{topic}"),

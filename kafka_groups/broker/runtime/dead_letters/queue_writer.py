@@ -12,7 +12,7 @@ from kafka_groups.broker.metadata.topics import TopicMetadata
 from kafka_groups.broker.runtime.dead_letters.queue_appends import Appended
 from kafka_groups.broker.runtime.dead_letters.record_copies import record_copies
 from kafka_groups.broker.runtime.parts import BrokerParts
-from kafka_groups.broker.share_partitions.dead_letter_refusals import GROUP_ENABLE, DeadLetterQueue, refusal
+from kafka_groups.broker.share_partitions.dead_letter_refusals import GROUP_ENABLE, GroupQueue, refusal
 from kafka_groups.broker.share_partitions.dead_letters import (
     DeadLetterRun,
     LetterBatch,
@@ -134,11 +134,11 @@ class DeadLetterQueueWriter:
             return
         self._append(task, config, topic)
 
-    def _queue(self, group_id: str, config: ShareGroupConfig) -> DeadLetterQueue:
+    def _queue(self, group_id: str, config: ShareGroupConfig) -> GroupQueue:
         metadata, configs = self._broker.cluster.metadata, self._broker.configs
         name = config.errors_deadletterqueue_topic_name
         enabled = metadata.configs.config_value(TOPIC_RESOURCE, name, GROUP_ENABLE) or "false"
-        return DeadLetterQueue(
+        return GroupQueue(
             group_id,
             name,
             prefix=dead_letter_queue_prefix(configs),

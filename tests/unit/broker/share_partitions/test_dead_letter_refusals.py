@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from kafka_groups.broker.share_partitions.dead_letter_refusals import DeadLetterQueue, refusal
+from kafka_groups.broker.share_partitions.dead_letter_refusals import GroupQueue, refusal
 
-GOOD = DeadLetterQueue("invoices", "dlq.x", prefix="dlq.", exists=True, is_enabled=True, is_created=False)
+GOOD = GroupQueue("invoices", "dlq.x", prefix="dlq.", exists=True, is_enabled=True, is_created=False)
 NOT_ENABLED = "DLQ is not enabled on configured DLQ topic for share group: invoices, topic: {}."
 MISSING = "DLQ topic does not exist and auto create is disabled on cluster for share group: invoices, topic: {}."
 PREFIX = (
