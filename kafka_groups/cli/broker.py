@@ -5,6 +5,7 @@ import os
 import signal
 import stat
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ import click
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES, profile_named
 from kafka_groups.cli.broker_security import SecurityOptions, security_options
+from kafka_groups.cli.broker_topics import FirstTopic, create_first_topics, first_topics, first_topics_options
 from kafka_groups.cli.key_value import keys_and_values
 from kafka_groups.cli.output import BOOTSTRAP_PREFIX, say
 from kafka_groups.cli.working_directory import import_from_here
@@ -40,10 +42,19 @@ _HIGHEST_PORT = 65_535
     show_default=True,
     help="Release of Kafka that the brokers act as.",
 )
+@first_topics_options
 @security_options
 @click.option("--until-stdin-closes", is_flag=True, help="Exit when standard input closes, for use as a child process.")
-def broker(
-    port: int, brokers: int, given: tuple[str, ...], profile: str, *, until_stdin_closes: bool, **security: Any
+def broker(  # noqa: PLR0913 - the options of the command
+    port: int,
+    brokers: int,
+    given: tuple[str, ...],
+    profile: str,
+    *,
+    topics: tuple[str, ...],
+    topic_configs: tuple[str, ...],
+    until_stdin_closes: bool,
+    **security: Any,
 ) -> None:
     """Run an embedded Kafka cluster on loopback until Ctrl-C. Data is kept in memory and lost on exit."""
     if port and port + brokers - 1 > _HIGHEST_PORT:
@@ -51,27 +62,30 @@ def broker(
             f"the brokers need ports {port} to {port + brokers - 1}, and {_HIGHEST_PORT} is the highest port.",
             param_hint="--port",
         )
+    settings = _settings(given, profile)
+    first = first_topics(topics, topic_configs, settings, brokers)
     try:
         cluster = EmbeddedCluster(
             brokers,
             port=port,
-            settings=_settings(given, profile),
+            settings=settings,
             security=SecurityOptions(**security).security(),
             profile=profile,
         )
-        asyncio.run(_serve(cluster, until_stdin_closes=until_stdin_closes))
+        asyncio.run(_serve(cluster, first, until_stdin_closes=until_stdin_closes))
     except ConfigurationError as error:
         raise click.BadParameter(str(error), param_hint="--tls-certificate") from error
     except NetworkError as error:
         raise click.ClickException(str(error)) from error
 
 
-async def _serve(cluster: EmbeddedCluster, *, until_stdin_closes: bool) -> None:
+async def _serve(cluster: EmbeddedCluster, topics: Sequence[FirstTopic], *, until_stdin_closes: bool) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     async with cluster:
+        create_first_topics(cluster, topics)
         say(f"{BOOTSTRAP_PREFIX}{cluster.bootstrap_servers}")
         closing = asyncio.create_task(_input_closed(stop)) if until_stdin_closes else None
         await stop.wait()

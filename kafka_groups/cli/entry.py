@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 __all__ = ["main"]
 
-_NEEDED = ("click", "rich")
+_NEEDED = ("click", "msgspec", "rich")
 _REMEDY = "Run pip install '.[cli]' in the checkout of kafka-groups, or install its wheel with [cli]."
 
 

@@ -7,15 +7,15 @@ import click
 __all__ = ["key_and_value", "keys_and_values", "refuse_repeated"]
 
 
-def key_and_value(text: str) -> tuple[str, str]:
-    """Return the two parts of the value of a `--set` option.
+def key_and_value(text: str, option: str = "--set") -> tuple[str, str]:
+    """Return the two parts of the value of an option such as `--set`.
 
     Raises:
         click.BadParameter: There is no equals sign, or no key.
     """
     key, equals, value = text.partition("=")
     if not (equals and key.strip()):
-        raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="--set")
+        raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint=option)
     return key.strip(), value
 
 

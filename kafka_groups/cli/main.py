@@ -18,6 +18,11 @@ _COMMANDS = {
         "completion",
         "Print the script that completes commands and options in a shell.",
     ),
+    "consume": (
+        "kafka_groups.cli.records.consume_command",
+        "consume",
+        "Print the records of topics until Ctrl-C.",
+    ),
     "dead-letters": (
         "kafka_groups.cli.dead_letters.dead_letters_command",
         "dead_letters",
@@ -42,6 +47,16 @@ _COMMANDS = {
         "kafka_groups.cli.admin.offsets.offsets_command",
         "offsets",
         "Show, reset and delete the offsets of a share group.",
+    ),
+    "produce": (
+        "kafka_groups.cli.records.produce_command",
+        "produce",
+        "Write lines of FILE, or of standard input, to TOPIC: a record for each, whose value is the line.",
+    ),
+    "share-consume": (
+        "kafka_groups.cli.records.share_consume_command",
+        "share_consume",
+        "Print records of topics as a member of the share group GROUP until Ctrl-C, and accept those that are printed.",
     ),
     "streams": (
         "kafka_groups.cli.streams_commands",

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from kafka_groups.admin import KafkaAdmin, Results
     from kafka_groups.config.clients.admin import AdminConfig
 
-__all__ = ["CLUSTER", "BrokerChoice", "asking", "connected", "connecting", "report", "report_states"]
+__all__ = [
+    "CLUSTER",
+    "DEFAULT_TIMEOUT_S",
+    "BrokerChoice",
+    "asking",
+    "broker_options",
+    "connected",
+    "connecting",
+    "report",
+    "report_states",
+]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -28,7 +38,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 CLUSTER = "cluster"
 """The resource of errors that concern no group, topic or broker alone."""
 
-_DEFAULT_TIMEOUT_S = 30.0
+DEFAULT_TIMEOUT_S = 30.0
 
 
 @frozen
@@ -72,26 +82,27 @@ def connecting(command: F) -> F:
     def run(*, bootstrap_servers: str | None, config: Path | None, timeout: float, **given: Any) -> Any:
         return command(connection=BrokerChoice(bootstrap_servers, config, timeout), **given)
 
-    options = (
-        click.option(
-            *BOOTSTRAP_OPTIONS,
-            metavar="HOST:PORT",
-            help=f"The brokers to contact first. Default: those in the file of --config, or ${SERVERS_VARIABLE}.",
-        ),
-        click.option(
-            "--config",
-            type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            help="A properties file with the configuration of the client, such as TLS and SASL.",
-        ),
-        click.option(
-            "--timeout", type=click.FloatRange(0), default=_DEFAULT_TIMEOUT_S, help="Give up after this many seconds."
-        ),
+    timeout = click.option(
+        "--timeout", type=click.FloatRange(0), default=DEFAULT_TIMEOUT_S, help="Give up after this many seconds."
     )
-    made: Any = run
-    for option in reversed(options):
-        made = option(made)
-    result: F = made
+    made: Any = timeout(run)
+    result: F = broker_options(made)
     return result
+
+
+def broker_options(command: F) -> F:
+    """Add the options that name the brokers to a command, which gets `bootstrap_servers` and `config`."""
+    servers = click.option(
+        *BOOTSTRAP_OPTIONS,
+        metavar="HOST:PORT",
+        help=f"The brokers to contact first. Default: those in the file of --config, or ${SERVERS_VARIABLE}.",
+    )
+    config = click.option(
+        "--config",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="A properties file with the configuration of the client, such as TLS and SASL.",
+    )
+    return servers(config(command))
 
 
 @contextmanager

@@ -1,14 +1,13 @@
 """Runs what a command does with a dead-letter topic."""
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import click
 
 from kafka_groups.cli.admin.connection import BrokerChoice
+from kafka_groups.cli.quiet_clients import quiet_clients
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.dead_letters.topic import DeadLetterTopic
 
@@ -31,19 +30,7 @@ def using_topic(connection: BrokerChoice, name: str, work: Callable[[DeadLetterT
             return await work(topic)
 
     try:
-        with _quiet_clients():
+        with quiet_clients():
             return asyncio.run(run())
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
-
-
-@contextmanager
-def _quiet_clients() -> Iterator[None]:
-    """Log no warnings of clients in a block: what does not pass becomes an error of the command."""
-    log = logging.getLogger("kafka_groups")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        log.setLevel(level)

@@ -15,6 +15,7 @@ from kafka_groups.cli.documents.dead_letters import (
 )
 from kafka_groups.cli.documents.described_brokers import BrokerEntry
 from kafka_groups.cli.documents.described_groups import DeletedGroupEntry, GroupContents, GroupEntry
+from kafka_groups.cli.documents.records import DeliveredRecordEntry, RecordEntry
 from kafka_groups.cli.documents.top import TopWorkerEntry
 from kafka_groups.cli.documents.topics import (
     CreatedTopicEntry,
@@ -57,5 +58,7 @@ DOCUMENTS: Final[Mapping[str, type[Any]]] = MappingProxyType(
 )
 """The class of the items by the command that prints them."""
 
-LINES: Final[Mapping[str, type[Any]]] = MappingProxyType({"top --worker": TopWorkerEntry})
+LINES: Final[Mapping[str, type[Any]]] = MappingProxyType(
+    {"consume": RecordEntry, "share-consume": DeliveredRecordEntry, "top --worker": TopWorkerEntry}
+)
 """The class of the lines by the command that prints one object a line."""

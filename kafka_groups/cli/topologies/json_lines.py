@@ -4,14 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kafka_groups.cli.record_headers import headers_from_json
 from kafka_groups.cli.topologies.csv_rows import CSV_NAMES
 from kafka_groups.cli.topologies.input_records import Given, InputRecord, RecordMaker, RefusedLineError
-from kafka_groups.serdes.json_values import bytes_from_json, bytes_to_json, parsed_json
-from kafka_groups.types import Header, Headers
+from kafka_groups.serdes.json_values import parsed_json
 
-__all__ = ["read_json_lines", "shown_headers"]
+__all__ = ["read_json_lines"]
 
 _FIELDS = ("topic", "key", "value", "timestamp_ms", "headers")
+_PLACES = ("partition", "offset", "delivery_count")
+"""Fields of `kafka-groups consume` and `share-consume` that say nothing about the contents of a record."""
 
 
 def read_json_lines(path: Path, maker: RecordMaker) -> Iterator[InputRecord]:
@@ -38,21 +40,16 @@ def _parsed(line: bytes, number: int) -> Any:
         raise ValueError(f"{error}{hint}") from error
 
 
-def shown_headers(headers: Headers) -> list[list[Any]]:
-    """Return headers as lines of JSON have them."""
-    return [[name, None if value is None else bytes_to_json(value)] for name, value in headers]
-
-
 def _record(given: Any, number: int, maker: RecordMaker) -> InputRecord:
     if not isinstance(given, dict):
         raise ValueError(f'{given!r} is not an object: give {{"key": …, "value": …, "timestamp_ms": …}}')
-    if unknown := [name for name in given if name not in _FIELDS]:
+    if unknown := [name for name in given if name not in _FIELDS + _PLACES]:
         raise ValueError(f"unknown field {unknown[0]!r}; the fields are {', '.join(_FIELDS)}")
     if given.get("topic", maker.topic) != maker.topic:
         raise ValueError(f"topic: {given['topic']!r} is not {maker.topic!r}, the topic of this input")
     key = Given(maker.key.form.read, given.get("key"))
     value = Given(maker.value.form.read, given.get("value"))
-    return maker.record(_time(given), number, key, value, _headers(given.get("headers", [])))
+    return maker.record(_time(given), number, key, value, headers_from_json(given.get("headers", [])))
 
 
 def _time(given: dict[str, Any]) -> int:
@@ -61,20 +58,3 @@ def _time(given: dict[str, Any]) -> int:
         shown = "it is missing" if found is None else f"{found!r} is not an integer"
         raise ValueError(f"timestamp_ms: {shown}; give milliseconds since 1970")
     return found
-
-
-def _headers(given: object) -> list[Header]:
-    if not isinstance(given, list):
-        raise ValueError(f'headers: {given!r} is not a list: give [["name", "value"], …]')
-    return [_header(each) for each in given]
-
-
-def _header(given: object) -> Header:
-    if not isinstance(given, list) or len(given) != 2 or not isinstance(given[0], str):
-        raise ValueError(f'headers: {given!r} is not a header: give ["name", "value"]')
-    name, value = given
-    try:
-        name.encode()
-        return name, None if value is None else bytes_from_json(value)
-    except ValueError as error:
-        raise ValueError(f"headers: {error}") from error

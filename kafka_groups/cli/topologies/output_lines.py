@@ -7,7 +7,7 @@ from typing import Any
 import click
 from attrs import frozen
 
-from kafka_groups.cli.topologies.json_lines import shown_headers
+from kafka_groups.cli.record_headers import headers_to_json
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.serdes import Serde
 from kafka_groups.serdes.json_values import json_form
@@ -82,7 +82,7 @@ def _line(record: CapturedRecord, key: _Shown, value: _Shown) -> str:
         "timestamp_ms": record.timestamp_ms,
     }
     if record.headers:
-        shown["headers"] = shown_headers(record.headers)
+        shown["headers"] = headers_to_json(record.headers)
     text = json.dumps(shown, ensure_ascii=False, allow_nan=False)
     text.encode()
     return text

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_groups import serdes
 from kafka_groups.cli.topologies.input_records import InputRecord, RefusedLineError
-from kafka_groups.cli.topologies.json_lines import read_json_lines, shown_headers
+from kafka_groups.cli.topologies.json_lines import read_json_lines
 from tests.unit.cli.topologies.makers import maker
 
 
@@ -27,7 +27,13 @@ def test_records_of_lines(tmp_path: Path) -> None:
         InputRecord(5, 1, b"a", (1).to_bytes(8, "big")),
         InputRecord(-1, 3, None, None, headers),
     ]
-    assert shown_headers(headers) == [["h", "text"], ["h", None], ["i", {"base64": "/w=="}]]
+
+
+def test_fields_of_a_record_that_was_read_are_ignored(tmp_path: Path) -> None:
+    line = '{"topic": "orders", "partition": 1, "offset": 7, "timestamp_ms": 5, "key": "a", "value": 1, "headers": []'
+    path = write(tmp_path, f'{line}}}\n{line}, "delivery_count": 2}}\n')
+    one = (1).to_bytes(8, "big")
+    assert list(read_json_lines(path, maker())) == [InputRecord(5, 1, b"a", one), InputRecord(5, 2, b"a", one)]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""`kafka-groups produce`, `consume` and `share-consume`: records of topics from the shell."""

@@ -1,0 +1,152 @@
+"""The forms in which records are printed: values, the letters of `--format`, or lines of JSON."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
+from types import MappingProxyType
+from typing import Any, Final, Protocol
+
+from attrs import frozen
+
+from kafka_groups.cli.records.record_columns import PrintableColumns
+from kafka_groups.types import Header
+
+__all__ = ["FormattedRecords", "RecordForm", "ValueLines", "read_format"]
+
+
+class RecordForm(Protocol):
+    """A form in which records are printed."""
+
+    def text(self, records: PrintableColumns) -> bytes:
+        """Return what is printed."""
+
+
+@frozen
+class ValueLines:
+    """Values, one a line. Null is an empty line."""
+
+    def text(self, records: PrintableColumns) -> bytes:
+        """Return the lines."""
+        if not len(records):
+            return b""
+        values = list(records.values())
+        try:
+            return b"\n".join([*values, b""])  # type: ignore[list-item] # null is the exception
+        except TypeError:
+            return b"\n".join([*_data(values), b""])
+
+
+@frozen
+class FormattedRecords:
+    """Records as a format says.
+
+    Attributes:
+        template: What `%` of bytes takes.
+        columns: Return the columns that the template has places for.
+    """
+
+    template: bytes
+    columns: Sequence[Callable[[PrintableColumns], Iterable[Any]]]
+
+    def text(self, records: PrintableColumns) -> bytes:
+        """Return the records, one after the other."""
+        found = zip(*(column(records) for column in self.columns), strict=True) if self.columns else [()] * len(records)
+        return b"".join(map(self.template.__mod__, found))
+
+
+def read_format(text: str, *, counts_deliveries: bool) -> FormattedRecords:
+    r"""Return the form that a `--format` says.
+
+    Args:
+        text: Text with the letters of records, `%%`, and `\n`, `\t` and `\\`.
+        counts_deliveries: Whether records have a delivery count.
+
+    Raises:
+        ValueError: A letter is unknown.
+    """
+    template, columns = bytearray(), list[Callable[[PrintableColumns], Iterable[Any]]]()
+    letters = iter(text)
+    for letter in letters:
+        if letter == "%":
+            template += _place(next(letters, ""), columns, counts_deliveries=counts_deliveries)
+        elif letter == "\\":
+            template += _escaped(next(letters, ""))
+        else:
+            template += letter.encode()
+    return FormattedRecords(bytes(template), columns)
+
+
+def _place(
+    letter: str, columns: list[Callable[[PrintableColumns], Iterable[Any]]], *, counts_deliveries: bool
+) -> bytes:
+    if letter == "%":
+        return b"%%"
+    if letter == _DELIVERIES and not counts_deliveries:
+        raise ValueError("%d is the delivery count, which only records of share-consume have.")
+    if letter not in _LETTERS:
+        known = ", ".join(f"%{each}" for each in _LETTERS if counts_deliveries or each != _DELIVERIES)
+        raise ValueError(f"%{letter} is not a part of a record. Use {known}, or %% for a percent sign.")
+    place, column = _LETTERS[letter]
+    columns.append(column)
+    return place
+
+
+def _escaped(letter: str) -> bytes:
+    if letter not in _ESCAPES:
+        raise ValueError(f"\\{letter} is unknown. Use \\n for a new line, \\t for a tab, or \\\\ for a backslash.")
+    return _ESCAPES[letter]
+
+
+_ESCAPES: Final[Mapping[str, bytes]] = MappingProxyType({"n": b"\n", "t": b"\t", "\\": b"\\"})
+_DELIVERIES: Final = "d"
+
+
+def _topics(records: PrintableColumns) -> Iterable[bytes]:
+    return repeat(records.topic.encode(), len(records))
+
+
+def _partitions(records: PrintableColumns) -> Iterable[int]:
+    return repeat(records.partition, len(records))
+
+
+def _offsets(records: PrintableColumns) -> Iterable[int]:
+    return records.offsets()
+
+
+def _keys(records: PrintableColumns) -> Iterable[bytes]:
+    return _data(records.keys())
+
+
+def _values(records: PrintableColumns) -> Iterable[bytes]:
+    return _data(records.values())
+
+
+def _times(records: PrintableColumns) -> Iterable[bytes]:
+    return [b"" if at is None else b"%d" % at for at in records.times_ms()]
+
+
+def _headers(records: PrintableColumns) -> Iterable[bytes]:
+    return [_joined(each) if each else b"" for each in records.headers()]
+
+
+def _deliveries(records: PrintableColumns) -> Iterable[int]:
+    return records.delivery_counts()
+
+
+def _data(column: Iterable[bytes | None]) -> list[bytes]:
+    return [each or b"" for each in column]
+
+
+def _joined(headers: Sequence[Header]) -> bytes:
+    return b",".join(b"%b=%b" % (name.encode(), value or b"") for name, value in headers)
+
+
+_LETTERS: Final[Mapping[str, tuple[bytes, Callable[[PrintableColumns], Iterable[Any]]]]] = MappingProxyType({
+    "t": (b"%b", _topics),
+    "p": (b"%d", _partitions),
+    "o": (b"%d", _offsets),
+    "k": (b"%b", _keys),
+    "v": (b"%b", _values),
+    "T": (b"%b", _times),
+    "h": (b"%b", _headers),
+    _DELIVERIES: (b"%d", _deliveries),
+})  # fmt: skip
