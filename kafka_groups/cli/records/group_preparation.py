@@ -9,7 +9,8 @@ import click
 
 from kafka_groups.admin.rules.group_configs import GroupConfigValues, describe_configs
 from kafka_groups.admin.rules.share_groups import describe_groups
-from kafka_groups.cli.records.named_topics import NamedTopic, existing_partitions
+from kafka_groups.cli.records.existing_topics import existing_partitions
+from kafka_groups.cli.records.named_topics import NamedTopic
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.client import admin_client
 from kafka_groups.client.calls.questions import Asking

@@ -3,19 +3,13 @@
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 import click
 
 from kafka_groups.cli.admin.connection import BrokerChoice, connecting
-from kafka_groups.cli.quiet_clients import quiet_clients
-from kafka_groups.cli.records.interruption import Interruption
-from kafka_groups.cli.records.line_records import LineForm
 from kafka_groups.cli.records.named_topics import checked_topic
-from kafka_groups.cli.records.producing import LineSource, Producing
-from kafka_groups.cli.records.stopping import run_until_struck, stopped_by_signals
 from kafka_groups.errors.texts import counted
 from kafka_groups.types import Header
 
@@ -60,6 +54,9 @@ def produce(  # noqa: PLR0913 - the options of the command
     """
     if sum((key_delimiter is not None, json_lines, key is not None)) > 1:
         raise click.UsageError("Give one of --key-delimiter, --json-lines and --key.")
+    from kafka_groups.cli.records.line_records import LineForm  # noqa: PLC0415 - help texts need no client
+    from kafka_groups.cli.records.producing import produced_from  # noqa: PLC0415 - as above
+
     form = LineForm(
         topic=checked_topic(topic),
         key=None if key is None else os.fsencode(key),
@@ -68,23 +65,11 @@ def produce(  # noqa: PLR0913 - the options of the command
         headers=tuple(map(_header, headers)),
         partition=partition,
     )
-    with ExitStack() as stack:
-        source = LineSource.opened(file, stack)
-        work = Producing(connection.client_config(), connection.timeout_ms, form, source)
-        _run(work)
-    click.echo(f"{topic}: {counted(work.count, 'record')} written", err=True)
-
-
-def _run(work: Producing) -> None:
-    with Interruption() as interruption, quiet_clients(), stopped_by_signals(interruption, runs_on=False):
-        try:
-            problem = run_until_struck(interruption, work.run())
-        finally:
-            if interruption.has_struck:
-                click.echo(f"{counted(work.count, 'record')} written", err=True)
+    count, problem = produced_from(file, form, connection)
     if problem is not None:
         click.echo(problem, err=True)
         sys.exit(_FAILED)
+    click.echo(f"{topic}: {counted(count, 'record')} written", err=True)
 
 
 def _delimiter(text: str) -> bytes:

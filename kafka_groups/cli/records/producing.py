@@ -8,13 +8,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import click
 from attrs import frozen
 
 from kafka_groups.admin.rules.config_questions import describe_topic_configs
+from kafka_groups.cli.admin.connection import BrokerChoice
+from kafka_groups.cli.quiet_clients import quiet_clients
+from kafka_groups.cli.records.existing_topics import existing_partitions
 from kafka_groups.cli.records.input_lines import InputLine, InputLines, LineTooLongError, Read
+from kafka_groups.cli.records.interruption import Interruption
 from kafka_groups.cli.records.line_records import LineForm
 from kafka_groups.cli.records.line_writer import LineWriter, RefusedLine
-from kafka_groups.cli.records.named_topics import NamedTopic, existing_partitions
+from kafka_groups.cli.records.named_topics import NamedTopic
+from kafka_groups.cli.records.stopping import run_until_struck, unless_stopped
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.client import AdminClient, admin_client
 from kafka_groups.config.clients.connection import ClientConfig
@@ -25,7 +31,7 @@ from kafka_groups.net.clock import SystemClock
 from kafka_groups.records.confirmed_writer import ConfirmedWriter
 from kafka_groups.records.producing.refusal_texts import not_writable
 
-__all__ = ["LineSource", "Producing"]
+__all__ = ["produced_from"]
 
 _SOMEBODY: Final = "The client's user"
 _LOOK_S: Final = 0.5
@@ -56,6 +62,27 @@ class LineSource:
             return cls("standard input", stream.read, lambda: select.select([stream], [], []))
         file = stack.enter_context(path.open("rb", buffering=0))
         return cls(str(path), file.read, lambda: None)
+
+
+def produced_from(path: Path | None, form: LineForm, connection: BrokerChoice) -> tuple[int, str | None]:
+    """Write the records of a file or of standard input. Return how many were written, and a text if a line failed.
+
+    Raises:
+        click.ClickException: The topic does not exist, the brokers cannot be used, or a signal came.
+    """
+    with ExitStack() as stack:
+        source = LineSource.opened(path, stack)
+        work = Producing(connection.client_config(), connection.timeout_ms, form, source)
+        interruption = stack.enter_context(Interruption())
+        stack.enter_context(quiet_clients())
+        try:
+            problem = unless_stopped(
+                interruption, lambda: run_until_struck(interruption, work.run()), runs_on=False, stopped=None
+            )
+        finally:
+            if interruption.has_struck:
+                click.echo(f"{counted(work.count, 'record')} written", err=True)
+        return work.count, problem
 
 
 class Producing:

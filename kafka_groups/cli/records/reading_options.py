@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 from attrs import frozen
@@ -14,6 +14,9 @@ from kafka_groups.cli.records.record_forms import RecordForm, ValueLines, read_f
 __all__ = ["ReadingOptions", "reading_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_SHORTEST_ASKING_S: Final = 10.0
+"""The shortest time for brokers to answer before there are records."""
 
 _OPTIONS = (
     click.option("-n", "most", type=click.IntRange(1), metavar="N", help="End after so many records."),
@@ -71,7 +74,9 @@ def reading_options(*, counts_deliveries: bool) -> Callable[[F], F]:
             **given: Any,
         ) -> Any:
             form = _form(given_format, as_json=as_json, counts_deliveries=counts_deliveries)
-            connection = BrokerChoice(bootstrap_servers, config, timeout or DEFAULT_TIMEOUT_S)
+            # It counts from the last record, and not while topics are looked up.
+            asking_s = DEFAULT_TIMEOUT_S if timeout is None else max(timeout, _SHORTEST_ASKING_S)
+            connection = BrokerChoice(bootstrap_servers, config, asking_s)
             return command(reading=ReadingOptions(connection, form, most, timeout), **given)
 
         made: Any = run

@@ -1,13 +1,15 @@
 """Records of one partition by columns, whichever client has read them."""
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from attrs import evolve, frozen
 
-from kafka_groups.share.delivery.delivered import DeliveredRecords
-from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.types import Header, RecordRow
+
+if TYPE_CHECKING:  # help texts need no consumer
+    from kafka_groups.share.delivery.delivered import DeliveredRecords
+    from kafka_groups.share.delivery.records import AnyRecord
 
 __all__ = ["DeliveredColumns", "PrintableColumns", "ReadColumns", "UncountedDeliveriesError"]
 
@@ -106,7 +108,7 @@ class DeliveredColumns:
         delivery: What a poll has returned of one partition.
     """
 
-    def __init__(self, delivery: DeliveredRecords) -> None:
+    def __init__(self, delivery: "DeliveredRecords") -> None:
         self._delivery = delivery
         self._records: list[AnyRecord] = list(delivery)
         self.topic = delivery.topic

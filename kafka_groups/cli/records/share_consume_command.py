@@ -7,19 +7,10 @@ from typing import Final
 
 import click
 
-from kafka_groups.cli.client_keys import client_keys
 from kafka_groups.cli.consent import is_terminal
 from kafka_groups.cli.key_value import refuse_repeated
-from kafka_groups.cli.records.group_preparation import prepare_group
-from kafka_groups.cli.records.interruption import Interruption
 from kafka_groups.cli.records.named_topics import checked_topic
 from kafka_groups.cli.records.reading_options import ReadingOptions, reading_options
-from kafka_groups.cli.records.share_printing import MOST_AT_ONCE, SharePrinting
-from kafka_groups.cli.records.stopping import run_until_struck, stopped_by_signals
-from kafka_groups.config.clients.share import ShareConsumerConfig, share_consumer_config
-from kafka_groups.errors import ConfigurationError
-from kafka_groups.net.clock import SystemClock
-from kafka_groups.share.consumer import KafkaShareConsumer
 from kafka_groups.types import AcknowledgeType
 
 __all__ = ["share_consume"]
@@ -59,28 +50,9 @@ def share_consume(reading: ReadingOptions, group: str, topics: Sequence[str], st
     kind = _kind(**kinds)
     names = [checked_topic(topic) for topic in topics]
     refuse_repeated(names, "TOPIC")
-    config = _config(reading, group, asks=kind is None)
-    with Interruption() as interruption, stopped_by_signals(interruption, runs_on=reading.most is None):
-        preparation = prepare_group(config, group, names, start, reading.connection.timeout_ms)
-        run_until_struck(interruption, preparation)
-        _print(config, names, reading, kind, interruption)
+    from kafka_groups.cli.records.share_consuming import ShareConsuming  # noqa: PLC0415 - help texts need no consumer
 
-
-def _print(
-    config: ShareConsumerConfig,
-    topics: Sequence[str],
-    reading: ReadingOptions,
-    kind: AcknowledgeType | None,
-    interruption: Interruption,
-) -> None:
-    with KafkaShareConsumer(config) as consumer:
-        interruption.on_strike = consumer.wakeup
-        consumer.subscribe(topics)
-        printing = SharePrinting(consumer, reading, kind, interruption, SystemClock())
-        printing.run()
-    if printing.shortage is not None:
-        click.echo(printing.shortage, err=True)
-    if printing.shortage is not None or printing.failed:
+    if not ShareConsuming(reading, group, names, kind).run(start):
         sys.exit(_FAILED)
 
 
@@ -96,23 +68,3 @@ def _kind(*, ask: bool, **kinds: bool) -> AcknowledgeType | None:
     if ask and not is_terminal():
         raise click.UsageError("--ask needs a terminal, and standard input is not one.")
     return None if ask else _KINDS[given[0] if given else "accept"]
-
-
-def _config(reading: ReadingOptions, group: str, *, asks: bool) -> ShareConsumerConfig:
-    connection = reading.connection
-    keys = client_keys(connection.config, connection.bootstrap_servers)
-    own: dict[str, object] = {
-        "group.id": group,
-        "share.acknowledgement.mode": "explicit",
-        "default.api.timeout.ms": connection.timeout_ms,
-    }
-    if asks or reading.most is not None:
-        # Nothing more than what is wanted is acquired: each delivery counts.
-        most = 1 if asks else min(reading.most or 1, MOST_AT_ONCE)
-        own |= {"share.acquire.mode": "record_limit", "max.poll.records": most, "prefetch.batches": 0}
-    if asks:
-        own["auto.renew"] = True
-    try:
-        return share_consumer_config({**keys, **own})
-    except ConfigurationError as error:
-        raise click.UsageError(str(error)) from error

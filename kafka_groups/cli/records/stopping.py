@@ -1,8 +1,7 @@
 """The end of commands that print records: errors of one line, and signals."""
 
 import asyncio
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 import click
@@ -10,7 +9,7 @@ import click
 from kafka_groups.cli.records.interruption import InterruptedCommandError, Interruption, nobody
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError, WakeupError
 
-__all__ = ["run_until_struck", "stopped_by_signals"]
+__all__ = ["run_until_struck", "unless_stopped"]
 
 T = TypeVar("T")
 
@@ -36,25 +35,27 @@ def run_until_struck(interruption: Interruption, work: Coroutine[Any, Any, T]) -
         interruption.on_strike = nobody
 
 
-@contextmanager
-def stopped_by_signals(interruption: Interruption, *, runs_on: bool) -> Iterator[None]:
-    """Turn the errors of a block into those of commands, and end it quietly after a signal.
+def unless_stopped(interruption: Interruption, work: Callable[[], T], *, runs_on: bool, stopped: T) -> T:
+    """Return the result of some work, and turn its errors into those of commands.
 
     Args:
         interruption: Knows whether there was a signal.
+        work: The work.
         runs_on: Whether the command runs until it is stopped, so that a signal is no failure.
+        stopped: The result after a signal.
 
     Raises:
         click.ClickException: A client has failed.
         click.Abort: A signal came before the command was done.
     """
     try:
-        yield
+        return work()
     except (InterruptedCommandError, WakeupError, asyncio.CancelledError) as error:
         if not interruption.has_struck:
             raise
         if not runs_on:
             raise click.Abort from error
+        return stopped
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
     except KafkaGroupsError as error:

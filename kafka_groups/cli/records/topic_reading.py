@@ -6,8 +6,10 @@ from typing import Final
 
 import click
 
-from kafka_groups.cli.records.named_topics import NamedTopic, existing_partitions
-from kafka_groups.cli.records.reading_start import ReadingStart, bounds_of
+from kafka_groups.cli.records.existing_topics import existing_partitions
+from kafka_groups.cli.records.named_topics import NamedTopic
+from kafka_groups.cli.records.partition_bounds import bounds_of
+from kafka_groups.cli.records.reading_start import ReadingStart
 from kafka_groups.cli.records.record_columns import ReadColumns
 from kafka_groups.client.calls.partition_offsets import EARLIEST, offsets_at
 from kafka_groups.config.clients.connection import ClientConfig
