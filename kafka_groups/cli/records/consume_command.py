@@ -45,9 +45,9 @@ def consume(
     not come within --timeout.
     """
     named = named_topics(topics)
-    from kafka_groups.cli.records.consuming import Consuming  # noqa: PLC0415 - help texts need no client
+    from kafka_groups.cli.records.consuming import TopicConsuming  # noqa: PLC0415 - help texts need no client
 
-    work = Consuming(reading, named, start, is_committed=isolation == _COMMITTED, to_end=exit_at_end)
+    work = TopicConsuming(reading, named, start, is_committed=isolation == _COMMITTED, to_end=exit_at_end)
     shortage = work.run()
     if shortage is not None:
         click.echo(shortage, err=True)

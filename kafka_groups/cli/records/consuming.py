@@ -14,10 +14,10 @@ from kafka_groups.cli.records.stopping import run_until_struck, unless_stopped
 from kafka_groups.cli.records.topic_reading import TopicReading
 from kafka_groups.net.clock import SystemClock
 
-__all__ = ["Consuming"]
+__all__ = ["TopicConsuming"]
 
 
-class Consuming:
+class TopicConsuming:
     """The work of `kafka-groups consume`.
 
     Args:
@@ -44,7 +44,7 @@ class Consuming:
         self._to_end = to_end
 
     def __repr__(self) -> str:
-        return f"<Consuming of {', '.join(each.name for each in self._topics)}>"
+        return f"<TopicConsuming of {', '.join(each.name for each in self._topics)}>"
 
     def run(self) -> str | None:
         """Print records. Return the text about those that have not come, or None.

@@ -1,4 +1,4 @@
-"""Where reading begins in each partition, and where it may end."""
+"""The offsets between which partitions are read."""
 
 from collections.abc import Mapping, Sequence
 
