@@ -75,6 +75,8 @@ if TYPE_CHECKING:
     from kafka_groups.admin.rules.topics import TopicToCreate
     from kafka_groups.admin.rules.transaction_values import (
         FencedProducer,
+        HangingTransaction,
+        HangingTransactionList,
         PartitionProducer,
         TransactionDescription,
         TransactionList,
@@ -113,6 +115,8 @@ __all__ = [
     "GroupDescription",
     "GroupList",
     "GroupListing",
+    "HangingTransaction",
+    "HangingTransactionList",
     "KafkaAdmin",
     "ListedShareGroup",
     "ListedStreamsGroup",
@@ -177,6 +181,8 @@ _MODULES = MappingProxyType({
     "GroupDescription": "rules.group_values",
     "GroupList": "rules.group_values",
     "GroupListing": "rules.group_values",
+    "HangingTransaction": "rules.transaction_values",
+    "HangingTransactionList": "rules.transaction_values",
     "KafkaAdmin": "admin",
     "ListedShareGroup": "rules.returned_values",
     "ListedStreamsGroup": "rules.streams_values",

@@ -6,8 +6,10 @@ Edit that module and run `python -m tests.generating.facades`; do not edit this 
 from collections.abc import Iterable
 
 from kafka_groups.admin.admin_thread import _AdminThread
+from kafka_groups.admin.rules.hanging_transactions import DEFAULT_LONGER_THAN_MS
 from kafka_groups.admin.rules.transaction_values import (
     FencedProducer,
+    HangingTransactionList,
     PartitionProducer,
     TransactionDescription,
     TransactionList,
@@ -110,6 +112,36 @@ class TransactionCalls(_AdminThread):
             KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
         """
         return self._run(self._admin.fence_producers(transactional_ids, timeout=timeout))
+
+    def find_hanging_transactions(
+        self,
+        topics: Iterable[str | TopicPartition] | None = None,
+        *,
+        longer_than_ms: int = DEFAULT_LONGER_THAN_MS,
+        timeout: float | None = None,
+    ) -> HangingTransactionList:
+        """Find transactions that hang: open in a partition, and unknown to their coordinators (KIP-664).
+
+        The leaders of the partitions name the transactions that are open there, and the coordinators tell whether they
+        know them, as with `kafka-transactions find-hanging`. You need READ on the topics, and DESCRIBE on all
+        transactional ids: a transaction whose id you may not describe looks like one that hangs.
+
+        Args:
+            topics: Topics, single partitions, or both. None stands for all topics, Kafka's own among them.
+            longer_than_ms: Only transactions whose producers have written nothing for longer, in milliseconds. Use at
+                least `transaction.max.timeout.ms` of the brokers, which is 15 minutes by default.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            The transactions, and the partitions that could not be searched.
+
+        Raises:
+            ConfigurationError: A topic or the time is invalid.
+            UnknownTopicOrPartitionError: A topic does not exist.
+            OperationTimeoutError: A coordinator did not answer in time, so that nobody knows which transactions hang.
+            KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
+        """
+        return self._run(self._admin.find_hanging_transactions(topics, longer_than_ms=longer_than_ms, timeout=timeout))
 
     def abort_transaction(self, partition: TopicPartition, start_offset: int, *, timeout: float | None = None) -> None:
         """Abort a hanging transaction in one partition, past its coordinator (KIP-664).

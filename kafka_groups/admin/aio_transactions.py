@@ -3,15 +3,20 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from datetime import datetime
 
 from kafka_groups.admin.rules.arguments import (
+    checked_duration,
     checked_filter,
     checked_names,
     checked_start_offset,
     checked_topic_partitions,
+    split_topics,
 )
+from kafka_groups.admin.rules.hanging_transactions import DEFAULT_LONGER_THAN_MS, find_hanging, partitions_to_search
 from kafka_groups.admin.rules.transaction_values import (
     FencedProducer,
+    HangingTransactionList,
     PartitionProducer,
     TransactionDescription,
     TransactionList,
@@ -36,6 +41,10 @@ class AsyncTransactionCalls(ABC):
     @abstractmethod
     def _within(self, timeout_s: float | None) -> Asking:
         """Return a function that asks questions, all of them together for at most this long."""
+
+    @abstractmethod
+    def _now(self) -> datetime:
+        """Return the time."""
 
     async def list_transactions(
         self,
@@ -126,6 +135,39 @@ class AsyncTransactionCalls(ABC):
         fenced = await asyncio.gather(*(fence_producer(ask, each) for each in ids))
         values = {key: value for results in fenced for key, value in results.values.items()}
         return Results(values, {key: error for results in fenced for key, error in results.errors.items()})
+
+    async def find_hanging_transactions(
+        self,
+        topics: Iterable[str | TopicPartition] | None = None,
+        *,
+        longer_than_ms: int = DEFAULT_LONGER_THAN_MS,
+        timeout: float | None = None,
+    ) -> HangingTransactionList:
+        """Find transactions that hang: open in a partition, and unknown to their coordinators (KIP-664).
+
+        The leaders of the partitions name the transactions that are open there, and the coordinators tell whether they
+        know them, as with `kafka-transactions find-hanging`. You need READ on the topics, and DESCRIBE on all
+        transactional ids: a transaction whose id you may not describe looks like one that hangs.
+
+        Args:
+            topics: Topics, single partitions, or both. None stands for all topics, Kafka's own among them.
+            longer_than_ms: Only transactions whose producers have written nothing for longer, in milliseconds. Use at
+                least `transaction.max.timeout.ms` of the brokers, which is 15 minutes by default.
+            timeout: Longest wait, in seconds; None is `default.api.timeout.ms`.
+
+        Returns:
+            The transactions, and the partitions that could not be searched.
+
+        Raises:
+            ConfigurationError: A topic or the time is invalid.
+            UnknownTopicOrPartitionError: A topic does not exist.
+            OperationTimeoutError: A coordinator did not answer in time, so that nobody knows which transactions hang.
+            KafkaGroupsError: The brokers cannot be used at all: authentication, TLS, or none has ever answered.
+        """
+        names, single = ((), ()) if topics is None else split_topics(topics)
+        longest_ms, ask = checked_duration(longer_than_ms, "longer_than_ms"), self._within(timeout)
+        partitions = await partitions_to_search(ask, names, single)
+        return await find_hanging(ask, partitions, longest_ms, round(self._now().timestamp() * 1000))
 
     async def abort_transaction(
         self, partition: TopicPartition, start_offset: int, *, timeout: float | None = None

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kafka_groups.admin import TransactionListing
+from kafka_groups.admin import HangingTransaction, TransactionListing
 from kafka_groups.errors import (
     ConfigurationError,
     InvalidRegularExpressionError,
@@ -17,7 +17,7 @@ from tests.conformance.test_transactions import begin, new_producer
 from tests.support.conditions import until
 from tests.support.kafka.real_kafka import unique
 from tests.support.members.raw_producer import NEW, OLD, TransactionReader
-from tests.support.targets import Target, everywhere
+from tests.support.targets import Target, everywhere, everywhere_with
 
 both_versions = pytest.mark.parametrize("version", [NEW, OLD], ids=["new epochs", "old epochs"])
 
@@ -127,3 +127,60 @@ async def test_a_transaction_is_aborted_in_one_partition(target: Target, version
         assert await reader.committed(topic) == []
         with pytest.raises(InvalidTxnStateError):
             await admin.abort_transaction(partition, 0)
+
+
+@everywhere_with({"transaction.partition.verification.enable": "false"})
+async def test_transactions_that_their_coordinator_does_not_know_are_found_and_aborted(target: Target) -> None:
+    topic, reader = await target.cluster.create_topic(3), TransactionReader(target.client())
+    hanging, healthy = await new_producer(target, OLD), await new_producer(target, OLD)
+    unknown = await new_producer(target, OLD)
+    places = [TopicPartition(topic.name, number) for number in range(3)]
+    # Without verification, a leader takes records of a transaction that was never begun.
+    assert await hanging.send(topic, b"1", b"2", partition=0) == "NONE"
+    await begin(healthy, topic, b"3", partition=0)
+    stranger = 987_654_321  # no coordinator has given out this id
+    assert await unknown.send(topic, b"4", partition=1, producer_id=stranger, producer_epoch=3) == "NONE"
+    async with target.admin() as admin:
+        found = await admin.find_hanging_transactions([topic.name], longer_than_ms=0)
+        assert not found.errors
+        first, second = found.transactions
+        assert first == HangingTransaction(
+            partition=places[0],
+            producer_id=hanging.producer.producer_id,
+            producer_epoch=0,
+            transactional_id=hanging.transactional_id,
+            start_offset=0,
+            last_timestamp_ms=first.last_timestamp_ms,
+            coordinator_epoch=None,
+        )
+        assert first.last_timestamp_ms is not None
+        assert (second.partition, second.producer_id, second.producer_epoch) == (places[1], stranger, 3)
+        assert (second.transactional_id, second.start_offset) == (None, 0)
+        assert (await admin.find_hanging_transactions([topic.name])).transactions == ()  # not for so long
+        assert (await admin.find_hanging_transactions(places[1:], longer_than_ms=0)).transactions == (second,)
+        everywhere_found = (await admin.find_hanging_transactions(longer_than_ms=0)).transactions
+        assert {first, second} <= set(everywhere_found)
+        for each in found.transactions:
+            await admin.abort_transaction(each.partition, each.start_offset)
+        left = await until(
+            lambda: admin.find_hanging_transactions([topic.name], longer_than_ms=0), lambda it: not it.transactions
+        )
+        assert not left.errors
+        assert await healthy.end(committed=True) == "NONE"
+    await reader.until_committed(topic, [b"3"])
+
+
+@everywhere
+async def test_hanging_transactions_of_topics_that_do_not_exist(target: Target) -> None:
+    topic = await target.cluster.create_topic()
+    nowhere = TopicPartition(topic.name, 7)
+    async with target.admin() as admin:
+        with pytest.raises(UnknownTopicOrPartitionError):
+            await admin.find_hanging_transactions([unique("nowhere")])
+        found = await admin.find_hanging_transactions([topic.name, nowhere])
+        assert found.transactions == ()
+        assert {key: type(error) for key, error in found.errors.items()} == {nowhere: UnknownTopicOrPartitionError}
+        with pytest.raises(
+            ConfigurationError, match="longer_than_ms=-1: give a whole number of milliseconds, 0 or more"
+        ):
+            await admin.find_hanging_transactions([topic.name], longer_than_ms=-1)

@@ -13,6 +13,7 @@ __all__ = [
     "EVERYONE",
     "check_reason",
     "checked_changes",
+    "checked_duration",
     "checked_filter",
     "checked_names",
     "checked_offsets",
@@ -180,3 +181,14 @@ def checked_start_offset(offset: object) -> int:
     if not is_offset(offset):
         raise ConfigurationError(f"start_offset={offset!r}: give the offset at which the transaction begins, 0 or more")
     return offset
+
+
+def checked_duration(value: object, name: str) -> int:
+    """Return a number of milliseconds.
+
+    Raises:
+        ConfigurationError: It is not a whole number of 0 or more.
+    """
+    if not is_offset(value):
+        raise ConfigurationError(f"{name}={value!r}: give a whole number of milliseconds, 0 or more")
+    return value

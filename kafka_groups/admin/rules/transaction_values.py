@@ -7,7 +7,15 @@ from attrs import field, frozen
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.types import TopicPartition
 
-__all__ = ["FencedProducer", "PartitionProducer", "TransactionDescription", "TransactionList", "TransactionListing"]
+__all__ = [
+    "FencedProducer",
+    "HangingTransaction",
+    "HangingTransactionList",
+    "PartitionProducer",
+    "TransactionDescription",
+    "TransactionList",
+    "TransactionListing",
+]
 
 
 @frozen
@@ -93,3 +101,41 @@ class FencedProducer:
 
     producer_id: int
     producer_epoch: int
+
+
+@frozen(kw_only=True)
+class HangingTransaction:
+    """A transaction that is open in a partition, and that its coordinator does not know. Nobody will end it.
+
+    Readers of committed records wait for it. `abort_transaction(partition, start_offset)` ends it.
+
+    Attributes:
+        partition: The partition.
+        producer_id: Its producer.
+        producer_epoch: The producer's epoch.
+        transactional_id: The transactional id that has this producer id; None if no coordinator knows one.
+        start_offset: The offset at which the transaction begins.
+        last_timestamp_ms: The time of its last batch, in milliseconds since the epoch; None if it is unknown.
+        coordinator_epoch: The epoch of the coordinator that wrote the producer's last marker; None if there is none.
+    """
+
+    partition: TopicPartition
+    producer_id: int
+    producer_epoch: int
+    transactional_id: str | None
+    start_offset: int
+    last_timestamp_ms: int | None
+    coordinator_epoch: int | None
+
+
+@frozen
+class HangingTransactionList:
+    """The hanging transactions of some partitions.
+
+    Attributes:
+        transactions: The transactions, by partition and offset.
+        errors: Partitions that could not be searched, with the reason.
+    """
+
+    transactions: tuple[HangingTransaction, ...] = ()
+    errors: Mapping[TopicPartition, KafkaGroupsError] = field(factory=dict)
