@@ -13,6 +13,7 @@ from attrs import frozen
 from kafka_groups.cli.answers import CommandAnswer
 from kafka_groups.cli.client_keys import SERVERS_VARIABLE, client_keys
 from kafka_groups.cli.output import BOOTSTRAP_OPTIONS, say
+from kafka_groups.cli.problems import problem_of
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def report(
         say(done(key, value))
     failed: list[tuple[object, Exception]] = [*results.errors.items(), *errors]
     for name, error in failed:
-        click.echo(f"{name}: {error}", err=True)
+        click.echo(problem_of(str(name), error).line, err=True)
     if failed:
         sys.exit(1)
     if nothing and not results.values:
