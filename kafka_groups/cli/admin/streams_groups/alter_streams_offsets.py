@@ -1,5 +1,6 @@
 """`kafka-groups streams offsets alter`."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,7 @@ from kafka_groups.cli.key_value import refuse_repeated
 from kafka_groups.types import TopicPartition
 
 if TYPE_CHECKING:
-    from kafka_groups.admin import Results
+    from kafka_groups.admin import KafkaAdmin, Results
     from kafka_groups.streams import Topology
 
 __all__ = ["alter"]
@@ -45,19 +46,31 @@ def alter(
     refuse_repeated([str(partition) for partition, _ in pairs], "TOPIC:PARTITION=OFFSET...")
     wanted = dict(pairs)
 
-    def entry(place: TopicPartition, _: Any) -> MovedOffsetEntry:
+    def entry(place: TopicPartition, _: object) -> MovedOffsetEntry:
         return MovedOffsetEntry(group, place.topic, place.partition, wanted[place])
 
     answer = CommandAnswer[MovedOffsetEntry](form)
     with asking(connection, answer, group) as admin:
-        found: Results[TopicPartition, Any]
-        if dry_run:
-            # It shows mistakes in the names of the group and the topics.
-            found = admin.describe_streams_group_offsets({group: list(wanted)}, topology=topology)[group]
-        else:
-            found = admin.alter_streams_group_offsets(group, wanted, topology=topology)
-        answer.take(found, entry, lambda place: f"{group} {named_partition(place.topic, place.partition)}")
+        # The question shows mistakes in the names of the group and the topics.
+        ask = _questioned if dry_run else _altered
+        answer.take(
+            ask(admin, group, wanted, topology),
+            entry,
+            lambda place: f"{group} {named_partition(place.topic, place.partition)}",
+        )
     answer.tell(MOVED_OFFSETS.lines)
+
+
+def _questioned(
+    admin: "KafkaAdmin", group: str, wanted: Mapping[TopicPartition, int], topology: "Topology | None"
+) -> "Results[TopicPartition, Any]":
+    return admin.describe_streams_group_offsets({group: list(wanted)}, topology=topology)[group]
+
+
+def _altered(
+    admin: "KafkaAdmin", group: str, wanted: Mapping[TopicPartition, int], topology: "Topology | None"
+) -> "Results[TopicPartition, Any]":
+    return admin.alter_streams_group_offsets(group, wanted, topology=topology)
 
 
 def _offset(text: str) -> tuple[TopicPartition, int]:
