@@ -12,6 +12,7 @@ import click
 
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES, profile_named
+from kafka_groups.cli.broker_rights import authorizing_settings, first_acls, rights_options, warn_of_anonymous_clients
 from kafka_groups.cli.broker_security import SecurityOptions, security_options
 from kafka_groups.cli.broker_topics import FirstTopic, create_first_topics, first_topics, first_topics_options
 from kafka_groups.cli.key_value import keys_and_values
@@ -43,6 +44,7 @@ _HIGHEST_PORT = 65_535
     help="Release of Kafka that the brokers act as.",
 )
 @first_topics_options
+@rights_options
 @security_options
 @click.option("--until-stdin-closes", is_flag=True, help="Exit when standard input closes, for use as a child process.")
 def broker(  # noqa: PLR0913 - the options of the command
@@ -53,6 +55,9 @@ def broker(  # noqa: PLR0913 - the options of the command
     *,
     topics: tuple[str, ...],
     topic_configs: tuple[str, ...],
+    authorize: bool,
+    super_users: tuple[str, ...],
+    acls: tuple[str, ...],
     until_stdin_closes: bool,
     **security: Any,
 ) -> None:
@@ -62,16 +67,13 @@ def broker(  # noqa: PLR0913 - the options of the command
             f"the brokers need ports {port} to {port + brokers - 1}, and {_HIGHEST_PORT} is the highest port.",
             param_hint="--port",
         )
-    settings = _settings(given, profile)
+    settings = authorizing_settings(_settings(given, profile), super_users, authorize=authorize)
     first = first_topics(topics, topic_configs, settings, brokers)
+    made = SecurityOptions(**security).security()
+    bindings = first_acls(acls, settings, profile)
+    warn_of_anonymous_clients(settings, made)
     try:
-        cluster = EmbeddedCluster(
-            brokers,
-            port=port,
-            settings=settings,
-            security=SecurityOptions(**security).security(),
-            profile=profile,
-        )
+        cluster = EmbeddedCluster(brokers, port=port, settings=settings, security=made, profile=profile, acls=bindings)
         asyncio.run(_serve(cluster, first, until_stdin_closes=until_stdin_closes))
     except ConfigurationError as error:
         raise click.BadParameter(str(error), param_hint="--tls-certificate") from error

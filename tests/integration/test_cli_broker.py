@@ -4,13 +4,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from confluent_kafka.admin import AdminClient, ConfigResource
 
 from kafka_groups.cli.main import main
+from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_groups.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from kafka_groups.protocol.messages.describe_acls import DescribeAclsRequest
 from tests.support.certificates import Certificates
 from tests.support.kafka.real_kafka import RawConnection
 
@@ -84,6 +88,26 @@ def test_signal_ends_it_in_good_order(cluster: "subprocess.Popen[str]", number: 
     assert (cluster.returncode, errors) == (0, "")
 
 
+@pytest.mark.slow
+def test_with_an_authorizer_clients_have_the_rights_of_the_acls() -> None:
+    words = ("--authorize", "--super-user", "User:root", "--acl")
+    process = started("--until-stdin-closes", *words, "--allow User:ANONYMOUS --cluster --operation describe")
+    host, _, port = address(process).partition(":")
+    with RawConnection(host, int(port)) as client:
+        everything: dict[str, Any] = {
+            "resource_type_filter": 1,
+            "pattern_type_filter": 1,
+            "operation": 1,
+            "permission_type": 1,
+        }
+        listed = client.ask(DescribeAclsRequest(**everything), 3)
+        deleted = client.ask(DeleteAclsRequest(filters=(DeleteAclsFilter(**everything),)), 3)
+    assert [(each.resource_name, len(each.acls)) for each in listed.resources] == [("kafka-cluster", 1)]
+    assert deleted.filter_results[0].error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    _, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors.partition(",")[0]) == (0, "Warning: every client is User:ANONYMOUS")
+
+
 def test_child_ends_with_its_standard_input() -> None:
     process = started("--until-stdin-closes")
     address(process)
@@ -121,6 +145,12 @@ def test_standard_input_that_is_no_pipe_has_ended() -> None:
         (["--port", "65530", "--brokers", "20"], "the brokers need ports 65530 to 65549"),
         (["--user", "ann"], "A user is not of the form NAME=PASSWORD"),
         (["--tls-key", __file__], "It requires --tls-certificate"),
+        (["--acl", "--allow User:ann --topic t --operation READ"], "--acl: It requires --authorize"),
+        (["--super-user", "User:ann"], "--super-user: It requires --authorize"),
+        (["--authorize", "--super-user", "ann"], "'ann' has no type. Use a principal such as User:admin"),
+        (["--authorize", "--acl", "--allow ann --topic t --operation READ"], "Use a type and a name, such as User:ann"),
+        (["--authorize", "--acl", "--allow User:ann --topic t"], "Add --operation, such as READ"),
+        (["--authorize", "--set", "authorizer.class.name=x"], "does not have this authorizer"),
         (["--tls-certificate", __file__], "Could not use the broker's TLS files"),
     ],
 )

@@ -77,8 +77,8 @@ async def _names(request: DescribeTopicPartitionsRequest, context: RequestContex
     # Topics before the cursor were in earlier pages.
     names = {topic.name async for topic in context.turns.each(asked_for, CHEAP) if topic.name >= start}
     await context.turns.spend(COSTLY)
-    in_order = sorted(names)
-    visible = context.visible(AclOperation.DESCRIBE, AclResourceType.TOPIC, in_order)
+    in_order = context.turns.each(sorted(names))
+    visible = [name async for name in in_order if context.may(AclOperation.DESCRIBE, AclResourceType.TOPIC, name)]
     hidden = names.difference(visible) if request.topics else ()
     return visible, sorted(hidden)
 

@@ -29,7 +29,8 @@ async def handle(request: ShareGroupDescribeRequest, context: RequestContext) ->
     # As in Kafka, the operations are asked about before the topics of the groups.
     if request.include_authorized_operations:
         groups = [_with_operations(group, context) async for group in context.turns.each(groups)]
-    told = [group if _may_see(group, context) else _hidden(group.group_id) for group in groups]
+    each = context.turns.each(groups)
+    told = [group if _may_see(group, context) else _hidden(group.group_id) async for group in each]
     return ShareGroupDescribeResponse(groups=tuple(told))
 
 

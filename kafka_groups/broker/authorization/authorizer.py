@@ -1,6 +1,6 @@
 """The authorizer of a cluster: decides by the access control lists as they are now, and remembers its decisions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final, Protocol
 
@@ -67,6 +67,18 @@ class Authorizer:
     ) -> bool:
         """Return whether a client may perform an operation on a resource, see `AclDecisions.is_allowed`."""
         return self._current()(principal, host, operation, resource_type, name)
+
+    def allowed_names(
+        self,
+        principal: str,
+        host: str,
+        operation: AclOperation,
+        resource_type: AclResourceType,
+        names: Iterable[str],
+    ) -> list[str]:
+        """Return the names of the resources on which a client may perform an operation."""
+        decide = self._current()
+        return [name for name in names if decide(principal, host, operation, resource_type, name)]
 
     def is_allowed_on_any(
         self, principal: str, host: str, operation: AclOperation, resource_type: AclResourceType

@@ -34,11 +34,11 @@ class AccessControlLists:
         return chain.from_iterable(self._by_resource.values())
 
     def __contains__(self, binding: AclBinding) -> bool:
-        return binding in self._by_resource.get(_resource_of(binding), ())
+        return binding in self._of((binding.resource_type, binding.pattern_type, binding.name))
 
     def literal(self, resource_type: AclResourceType, name: str) -> tuple[AclBinding, ...]:
         """Return the literal bindings with exactly this name."""
-        return self._by_resource.get((resource_type, AclPatternType.LITERAL, name), ())
+        return self._of((resource_type, AclPatternType.LITERAL, name))
 
     def applying_to(self, resource_type: AclResourceType, name: str) -> Iterator[AclBinding]:
         """Yield the bindings that apply to a resource: by its name, by `*`, or by a prefix of its name."""
@@ -46,7 +46,7 @@ class AccessControlLists:
         if name != WILDCARD:
             yield from self.literal(resource_type, WILDCARD)
         for end in range(1, len(name) + 1):
-            yield from self._by_resource.get((resource_type, AclPatternType.PREFIXED, name[:end]), ())
+            yield from self._of((resource_type, AclPatternType.PREFIXED, name[:end]))
 
     def candidates(self, wanted: AclFilter) -> Iterator[AclBinding]:
         """Yield at least the bindings that meet a filter: those with its name if it has one, and otherwise all."""
@@ -59,27 +59,40 @@ class AccessControlLists:
                 yield from self.applying_to(resource_type, name)
                 continue
             for pattern_type in (AclPatternType.LITERAL, AclPatternType.PREFIXED):
-                yield from self._by_resource.get((resource_type, pattern_type, name), ())
+                yield from self._of((resource_type, pattern_type, name))
 
     def with_changes(self, created: Iterable[AclBinding], deleted: Iterable[AclBinding] = ()) -> "AccessControlLists":
-        """Return lists with these bindings added and removed. One that exists is not added again."""
-        changed: dict[AclResource, dict[AclBinding, None]] = {}
+        """Return lists with these bindings added and removed, or these lists if they would be the same.
+
+        One that exists is not added again.
+        """
+        drafts = _Drafts(self._by_resource)
         for binding in deleted:
-            self._draft(changed, binding).pop(binding, None)
+            drafts[binding.resource_type, binding.pattern_type, binding.name].pop(binding, None)
         for binding in created:
-            self._draft(changed, binding)[binding] = None
-        put = {resource: tuple(bindings) for resource, bindings in changed.items() if bindings}
+            drafts[binding.resource_type, binding.pattern_type, binding.name][binding] = None
+        changed = {resource: new for resource, draft in drafts.items() if (new := (*draft,)) != drafts.before[resource]}
+        if not changed:
+            return self
+        put = {resource: bindings for resource, bindings in changed.items() if bindings}
         return AccessControlLists(self._by_resource.with_entries(put, [each for each in changed if each not in put]))
 
-    def _draft(self, changed: dict[AclResource, dict[AclBinding, None]], binding: AclBinding) -> dict[AclBinding, None]:
-        resource = _resource_of(binding)
-        if resource not in changed:
-            changed[resource] = dict.fromkeys(self._by_resource.get(resource, ()))
-        return changed[resource]
+    def _of(self, resource: AclResource) -> tuple[AclBinding, ...]:
+        return self._by_resource.get(resource, ())
 
 
-def _resource_of(binding: AclBinding) -> AclResource:
-    return binding.resource_type, binding.pattern_type, binding.name
+class _Drafts(dict[AclResource, dict[AclBinding, None]]):
+    """The bindings of the resources that a change is about, in the making, and as they were before."""
+
+    def __init__(self, by_resource: PersistentMap[AclResource, tuple[AclBinding, ...]]) -> None:
+        super().__init__()
+        self.before: dict[AclResource, tuple[AclBinding, ...]] = {}
+        self._by_resource = by_resource
+
+    def __missing__(self, resource: AclResource) -> dict[AclBinding, None]:
+        self.before[resource] = before = self._by_resource.get(resource, ())
+        self[resource] = draft = dict.fromkeys(before)
+        return draft
 
 
 def matches(wanted: AclFilter, binding: AclBinding) -> bool:

@@ -5,7 +5,6 @@ from types import MappingProxyType
 from uuid import UUID
 
 from kafka_groups.acls import AclBinding
-from kafka_groups.broker.authorization.bindings import AccessControlLists
 from kafka_groups.broker.configs.dynamic import ResourceKey
 from kafka_groups.broker.metadata.delta import BrokerChanged, GrownTopic, LeaderMoved, MetadataDelta
 from kafka_groups.broker.metadata.image import MetadataImage
@@ -40,7 +39,7 @@ class MetadataEdit:
         self._brokers: list[BrokerChanged] = []
         self._configs: dict[ResourceKey, Mapping[str, str]] = {}
         self._features: dict[str, int] = {}
-        self._acls: AccessControlLists | None = None
+        self._acls = image.acls
 
     def create(self, topic: TopicMetadata) -> TopicMetadata:
         """Add a topic with a new id and a new name."""
@@ -74,14 +73,12 @@ class MetadataEdit:
 
     def change_acls(self, created: Iterable[AclBinding], deleted: Iterable[AclBinding]) -> None:
         """Add ACLs, and remove others. One that exists is not added again."""
-        acls = self.image.acls
-        new, gone = [each for each in created if each not in acls], [each for each in deleted if each in acls]
-        self._acls = acls.with_changes(new, gone) if new or gone else None
+        self._acls = self.image.acls.with_changes(created, deleted)
 
     def finish(self) -> tuple[MetadataImage, MetadataDelta] | None:
         """Return the next image and what is different in it, or None if nothing is."""
         changes = (self._created, self._replaced, self._deleted, self._brokers, self._configs, self._features)
-        if not any(changes) and self._acls is None:
+        if not any(changes) and self._acls is self.image.acls:
             return None
         return self._next_image(), self._delta()
 
@@ -100,7 +97,7 @@ class MetadataEdit:
             self._ids_by_name() if listed else image.ids_by_name,
             self._names_by_collision_key() if listed else image.names_by_collision_key,
             image.configs.with_values(self._configs) if self._configs else image.configs,
-            image.acls if self._acls is None else self._acls,
+            self._acls,
             self.placed,
         )
 
@@ -136,7 +133,7 @@ class MetadataEdit:
             tuple(self._brokers),
             tuple(self._configs),
             tuple(self._features),
-            self._acls is not None,
+            self._acls is not self.image.acls,
         )
 
 

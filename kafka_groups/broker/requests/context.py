@@ -118,9 +118,10 @@ class RequestContext:
 
     def visible(self, operation: AclOperation, resource_type: AclResourceType, names: Iterable[str]) -> list[str]:
         """Return the names of the resources on which the client may perform an operation, for filtered lists."""
-        if self.services.cluster.authorizer is None:
+        authorizer = self.services.cluster.authorizer
+        if authorizer is None or self.connection.is_peer:
             return list(names)
-        return [name for name in names if self.may(operation, resource_type, name)]
+        return authorizer.allowed_names(self.principal, self._address, operation, resource_type, names)
 
     @property
     def _address(self) -> str:

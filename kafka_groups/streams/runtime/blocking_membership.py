@@ -13,6 +13,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksRevoked,
 )
 from kafka_groups.streams.member.rules.states import MembershipState
+from kafka_groups.streams.runtime.missing_rights import MissingRights
 from kafka_groups.streams.runtime.worker_membership import ASK_SECONDS, NO_IDS, holding
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
@@ -31,10 +32,12 @@ class BlockingMembership:
 
     Args:
         member: The member.
+        rights: Says what to grant if brokers refuse the member something.
     """
 
-    def __init__(self, member: StreamsGroupMember) -> None:
+    def __init__(self, member: StreamsGroupMember, rights: MissingRights) -> None:
         self._member = member
+        self._rights = rights
 
     def __repr__(self) -> str:
         return f"<BlockingMembership of {self._member!r}>"
@@ -61,7 +64,8 @@ class BlockingMembership:
 
     async def poll(self) -> tuple[StreamsMembershipEvent, ...]:
         """Return the events that are available. Does not block, unless the member has to join again, or to leave."""
-        return self._member.poll(0)
+        with self._rights.explained():
+            return self._member.poll(0)
 
     async def confirm(self, event: TasksRevoked | TasksLost) -> None:
         """Confirm that the tasks of an event are closed. Blocks, in spite of `async def`, until the member knows."""
@@ -80,13 +84,15 @@ class BlockingMembership:
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[TopicPartition, UUID] = NO_IDS
     ) -> None:
         """Commit offsets. Blocks, in spite of `async def`, until the coordinator answers, for five seconds at most."""
-        self._member._commit_of(offsets, topic_ids, _OFFSETS_SECONDS)
+        with self._rights.explained():
+            self._member._commit_of(offsets, topic_ids, _OFFSETS_SECONDS)
 
     async def committed(
         self, partitions: Iterable[TopicPartition]
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """Return committed offsets. Blocks, in spite of `async def`, in the same way."""
-        return self._member.committed(partitions, _OFFSETS_SECONDS)
+        with self._rights.explained():
+            return self._member.committed(partitions, _OFFSETS_SECONDS)
 
     def group_metadata(self) -> GroupMetadata:
         """Return who commits offsets in a transaction. Does not block."""
@@ -94,7 +100,8 @@ class BlockingMembership:
 
     async def ask_group(self) -> None:
         """Ask the group whether it still has the member. Blocks, in spite of `async def`, for two seconds at most."""
-        self._member._ask_group(ASK_SECONDS)
+        with self._rights.explained():
+            self._member._ask_group(ASK_SECONDS)
 
     async def request_shutdown(self) -> None:
         """Ask all members to shut down. Blocks, in spite of `async def`, until the member knows."""

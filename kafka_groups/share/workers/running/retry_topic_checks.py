@@ -64,7 +64,8 @@ def _check_all_exist(spec: HandlerSpec, found: Results[str, TopicConfigValues]) 
         )
     for name, error in found.errors.items():
         problem = f"handler {spec.name}: the worker cannot read the configuration of the retry topic {name}"
-        raise _as_configuration_error(error, sentences(f"{problem}: {named(error)}"))
+        remedy = "Allow it to DESCRIBE_CONFIGS of the topic" if not error.retriable else ""
+        raise _as_configuration_error(error, sentences(f"{problem}: {named(error)}", remedy))
 
 
 def _as_configuration_error(error: KafkaGroupsError, text: str) -> KafkaGroupsError:
@@ -96,7 +97,10 @@ def _problems(topic: RetryTopic, configs: TopicConfigValues) -> Iterator[str]:
 
 
 def _remedy(topic: RetryTopic, key: str, value: str) -> str:
-    return f"Run `kafka-groups topics configs {topic.topic} --set {key}={value}`"
+    return (
+        "Run `kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type topics --entity-name"
+        f" {topic.topic} --add-config {key}={value}`"
+    )
 
 
 def _notes(topic: RetryTopic, configs: TopicConfigValues) -> Iterator[str]:

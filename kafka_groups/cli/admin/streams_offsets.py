@@ -8,22 +8,22 @@ __all__ = ["offsets"]
 
 _COMMANDS = {
     "alter": (
-        "kafka_groups.cli.admin.streams_groups.alter_streams_offsets",
+        "kafka_groups.cli.admin.streams_offset_commands",
         "alter",
         "Set committed offsets of GROUP, which must have no members.",
     ),
     "delete": (
-        "kafka_groups.cli.admin.streams_groups.delete_streams_offsets",
+        "kafka_groups.cli.admin.streams_offset_commands",
         "delete",
         "Make GROUP forget its committed offsets of topics that it does not read at the moment.",
     ),
     "list": (
-        "kafka_groups.cli.admin.streams_groups.list_streams_offsets",
+        "kafka_groups.cli.admin.streams_offset_commands",
         "list_offsets",
         "Print the committed offset and lag of GROUP in each partition that it reads.",
     ),
     "reset": (
-        "kafka_groups.cli.admin.streams_groups.reset_streams_offsets",
+        "kafka_groups.cli.admin.streams_offset_commands",
         "reset",
         "Move the committed offsets of GROUP, which must have no members.",
     ),

@@ -1,1 +1,0 @@
-"""`kafka-groups streams`: the commands that ask brokers about streams groups."""
