@@ -3,6 +3,18 @@
 from collections.abc import Mapping
 
 from kafka_groups.protocol.compression import Compression
+from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.protocol.messages.initialize_share_group_state import (
+    InitializeShareGroupStateRequest,
+    InitializeShareStatePartition,
+    InitializeShareStateTopic,
+)
+from kafka_groups.protocol.messages.share_state import StateBatch
+from kafka_groups.protocol.messages.write_share_group_state import (
+    WriteShareGroupStateRequest,
+    WriteShareStatePartition,
+    WriteShareStateTopic,
+)
 from kafka_groups.protocol.record_builder import NewRecord
 from kafka_groups.types import AcknowledgeType
 from tests.support.conditions import until
@@ -268,3 +280,54 @@ async def test_names_of_queues_are_trimmed_and_internal_ones_refused(target: Tar
     for accepted in ("a b", "x" * 250, "nosuch", ""):
         result = await target.cluster.alter_config(32, group_id, {TOPIC_NAME: accepted})
         assert result.error_code.name == "NONE", accepted
+
+
+# ------------------------------------------------------------------------------------- a change of leader
+
+
+@everywhere
+async def test_a_new_leader_writes_letters_for_what_it_finds_in_state_3(target: Target) -> None:
+    world = await new_world(target, 4)
+    await store_state(world, (0, 1, 3, 1), (2, 2, 3, 5), (3, 3, 0, 1))
+    member = await world.member()
+    acquired = await member.fetch_until_acquired()
+    assert acquired.offsets == [3]
+    letters = sorted(await world.letters(3), key=lambda it: it.offset)
+    assert letters == [letter(world, 0), letter(world, 1), letter(world, 2, count=5, reason=EXHAUSTED)]
+    await member.settle(acknowledge(AcknowledgeType.ACCEPT, 3))
+    await target.cluster.until_lag(world.group_id, world.topic, 0)
+
+
+@everywhere
+async def test_records_in_state_3_are_archived_without_letters_if_the_queue_is_unset(target: Target) -> None:
+    world = await new_world(target, 2)
+    await store_state(world, (0, 0, 3, 1))
+    await target.cluster.set_group_config(world.group_id, {TOPIC_NAME: ""})
+    member = await world.member()
+    assert (await member.fetch_until_acquired()).offsets == [1]
+    await member.settle(acknowledge(AcknowledgeType.ACCEPT, 1))
+    await target.cluster.until_lag(world.group_id, world.topic, 0)
+    assert await world.batches_now() == []
+
+
+async def store_state(world: QueueWorld, *states: tuple[int, int, int, int]) -> None:
+    """Store states of offsets, as a leader before would have: (first, last, state, delivery count)."""
+    batches = tuple(
+        StateBatch(first_offset=first, last_offset=last, delivery_state=state, delivery_count=count)
+        for first, last, state, count in states
+    )
+    topic_id, epoch = world.topic.topic_id, 1_000  # newer than the one that the coordinator of the group has given
+    fresh = InitializeShareStatePartition(partition=0, state_epoch=epoch, start_offset=0)
+    written = WriteShareStatePartition(
+        partition=0, state_epoch=epoch, leader_epoch=0, start_offset=0, delivery_complete_count=0, state_batches=batches
+    )
+    for request in (
+        InitializeShareGroupStateRequest(
+            group_id=world.group_id, topics=(InitializeShareStateTopic(topic_id=topic_id, partitions=(fresh,)),)
+        ),
+        WriteShareGroupStateRequest(
+            group_id=world.group_id, topics=(WriteShareStateTopic(topic_id=topic_id, partitions=(written,)),)
+        ),
+    ):
+        response = await world.target.client().ask(request)
+        assert response.results[0].partitions[0].error_code is ErrorCode.NONE, response

@@ -4,9 +4,10 @@ With the option `--classic`, `--consumer` or `--streams`, the world is that of a
 that of a streams group whose task assignor changes, with `--transactional` that of transactional producers, with
 `--application` that of a streams application, with `--at-least-once` that of one without transactions, with
 `--truncated` that of one whose source loses records, with `--queries` that of one whose stores are read, with
-`--classic-application` that of one in a classic group, with `--workers` that of handler workers, with `--retry-topics`
-that of workers with retry topics. With `--trace`, every event is written to the error stream. If two runs of a seed
-have different digests, the first line in which their traces differ shows where.
+`--classic-application` that of one in a classic group, with `--letters` that of a group with a dead-letter queue, with
+`--workers` that of handler workers, with `--retry-topics` that of workers with retry topics. With `--trace`, every
+event is written to the error stream. If two runs of a seed have different digests, the first line in which their traces
+differ shows where.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from tests.simulation.applications.queries import run_queried_world
 from tests.simulation.applications.truncated import run_truncated_world
 from tests.simulation.classic.world import run_classic_world
 from tests.simulation.consumer.world import run_consumer_world
+from tests.simulation.dead_letters.letters_world import run_letters_world
 from tests.simulation.retry_topics.retry_world import run_retry_world
 from tests.simulation.streams.assignor_world import run_assignor_world
 from tests.simulation.streams.world import run_streams_world
@@ -38,6 +40,7 @@ _OTHERS = {
     "classic": ("a classic group", run_classic_world),
     "classic-application": ("a streams application in a classic group", run_classic_application),
     "consumer": ("a consumer group", run_consumer_world),
+    "letters": ("a group with a dead-letter queue", run_letters_world),
     "queries": ("a streams application whose stores are read", run_queried_world),
     "retry-topics": ("handler workers with retry topics", run_retry_world),
     "streams": ("a streams group", run_streams_world),

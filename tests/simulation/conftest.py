@@ -13,6 +13,7 @@ _COUNTS: Final[Mapping[str, Callable[[int], int]]] = {
     "truncated_seed": lambda seeds: max(seeds // 4, 1),
     "classic_seed": lambda seeds: min(seeds, 200),
     "assignor_seed": lambda seeds: min(20 * seeds // 9 or 1, 500),  # a second each: 44 of them with the 20 of .ci/run
+    "letters_seed": lambda seeds: min(max(seeds, 1), 100),
     "retry_topics_seed": lambda seeds: min(max(seeds // 2, 1), 200),  # a few seconds each: 10 with the 20 of .ci/run
     "workers_seed": lambda seeds: min(max(2 * seeds // 9, 1), 200),  # four seconds each: 4 with the 20 of .ci/run
 }

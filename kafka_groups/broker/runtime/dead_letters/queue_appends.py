@@ -81,7 +81,7 @@ class QueueAppends:
 
 def _request(topic: TopicMetadata, partition: int, batch: bytes) -> ProduceRequest:
     data = PartitionProduceData(index=partition, records=batch)
-    named = TopicProduceData(topic_id=topic.topic_id, name=topic.name, partition_data=(data,))
+    named = TopicProduceData(topic_id=topic.topic_id, partition_data=(data,))
     return ProduceRequest(acks=ALL_ACKS, timeout_ms=_TIMEOUT_MS, topic_data=(named,))
 
 
