@@ -19,6 +19,7 @@ from kafka_groups.errors import (
     UnknownServerError,
 )
 from kafka_groups.protocol.codec import encode_request
+from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
@@ -47,7 +48,7 @@ class ScriptedPeers(Peers):
 
 
 def answer(*codes: int) -> ProduceResponse:
-    parts = tuple(PartitionProduceResponse(index=0, error_code=code, base_offset=0) for code in codes)
+    parts = tuple(PartitionProduceResponse(index=0, error_code=ErrorCode(code), base_offset=0) for code in codes)
     return ProduceResponse(responses=(TopicProduceResponse(partition_responses=parts),))
 
 
