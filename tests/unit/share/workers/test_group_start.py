@@ -28,6 +28,7 @@ from kafka_groups.share.workers.running.handler_checks import check_handlers
 from kafka_groups.share.workers.running.runtime import connection_of
 from kafka_groups.share.workers.start_option import RESET, checked_start
 from tests.unit.share.clusters import TOPIC
+from tests.unit.share.workers.retry_worlds import RetryStage
 from tests.unit.share.workers.worlds import WorkerWorld, reach, simulate
 
 COMMAND = f"kafka-groups groups configs g --set {RESET}=earliest"
@@ -78,15 +79,24 @@ def unset(world: WorkerWorld) -> None:
     world.cluster.alter_group_configs("g", {RESET: None})
 
 
-def refuse(world: WorkerWorld, api: ApiKey, code: ErrorCode = ErrorCode.GROUP_AUTHORIZATION_FAILED) -> None:
+def refuse(
+    world: WorkerWorld,
+    api: ApiKey,
+    code: ErrorCode = ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    group_id: str = "g",
+) -> None:
     """Refuse requests about the group's configuration."""
-    described = DescribeConfigsResult(error_code=code, error_message="no", resource_type=32, resource_name="g")
-    altered = AlterConfigsResourceResponse(error_code=code, error_message="no", resource_type=32, resource_name="g")
+    described = DescribeConfigsResult(error_code=code, error_message="no", resource_type=32, resource_name=group_id)
+    altered = AlterConfigsResourceResponse(
+        error_code=code, error_message="no", resource_type=32, resource_name=group_id
+    )
     answers = {
         DESCRIBED: DescribeConfigsResponse(results=(described,)),
         ALTERED: IncrementalAlterConfigsResponse(responses=(altered,)),
     }
-    world.cluster.faults.on(api, answer(answers[api]))
+    world.cluster.faults.on(
+        api, answer(answers[api]), when=lambda request: request.resources[0].resource_name == group_id
+    )
 
 
 def shown(value: str, source: int) -> DescribeConfigsResponse:
@@ -222,6 +232,19 @@ def test_missing_rights_are_named(api: ApiKey, message: str) -> None:
         refuse(world, api)
         with pytest.raises(ConfigurationError, match=message):
             await start(world)
+
+    simulate(program)
+
+
+@pytest.mark.parametrize("api", [DESCRIBED, ALTERED])
+def test_missing_rights_on_the_group_of_the_retry_topics_are_named(api: ApiKey) -> None:
+    async def program(world: WorkerWorld) -> None:
+        stage, worker = RetryStage(world), world.worker()
+        worker.handler(TOPIC, **stage.options())(lambda value: None)
+        world.cluster.alter_group_configs("g-retry", {RESET: None})
+        refuse(world, api, group_id="g-retry")
+        with pytest.raises(ConfigurationError, match=f"the share group g-retry.* configs g-retry --set {RESET}=earl"):
+            await world.runtime(worker).start()
 
     simulate(program)
 

@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
 from attrs import evolve
 
 from kafka_groups.records.partitioning import partition_of
-from kafka_groups.share import Reject, Worker
+from kafka_groups.share import Reject, Retry, RetryTopics, Worker, current_attempt
 from kafka_groups.share.workers.running.runtime import WorkerRuntime
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.workers.worlds import DEAD, WorkerWorld, reach, reasons, simulate, values_left
@@ -75,6 +76,39 @@ def test_a_topic_that_was_deleted_holds_its_records_and_no_others_until_it_is_ba
             world.cluster.create_topic(DEAD, 1)
             await reach(lambda: world.cluster.records(DEAD))
             await reach(lambda: runtime.health.is_ready)
+        assert await values_left(world) == []
+
+    simulate(program)
+
+
+@pytest.mark.parametrize("deleted", ["invoices", "orders.retry.10s"])
+def test_an_output_or_a_retry_topic_that_was_deleted_holds_its_records(deleted: str) -> None:
+    async def program(world: WorkerWorld) -> None:
+        delayed = {"message.timestamp.type": "LogAppendTime"}
+        world.cluster.create_topic("invoices", 1)
+        world.cluster.create_topic("orders.retry.10s", 1, configs=delayed)
+        worker = world.worker()
+        retry_topics, runs = RetryTopics("orders.retry", delays=(10,)), list[int]()
+
+        @worker.handler(TOPIC, dead_letters=DEAD, retry_topics=retry_topics, output="invoices")
+        async def sell(value: bytes) -> bytes:
+            runs.append(current_attempt().number)
+            if deleted != "invoices" and runs == [1]:
+                raise Retry("later", after=15)
+            return value
+
+        async with writing(world, worker) as runtime:
+            await reach(lambda: runtime.health.is_ready)
+            world.cluster.delete_topic(deleted)
+            await world.produce([b"1"])
+            await reach(lambda: f"cannot write to {deleted}" in reasons(runtime))
+            await asyncio.sleep(60)
+            assert runs == [1], "the handler is not called again"
+            assert not runtime.health.is_ready
+            world.cluster.create_topic(deleted, 1, configs=delayed)
+            await reach(lambda: world.cluster.records("invoices"))
+            await reach(lambda: runtime.health.is_ready)
+        assert runs == ([1] if deleted == "invoices" else [1, 2])
         assert await values_left(world) == []
 
     simulate(program)
