@@ -55,8 +55,8 @@ def _apis(why: str, **keys: int) -> Iterator[Unsupported]:
 _SHARE_STATE = "Buffers, threads and replicas of the share coordinator, whose records are in memory"
 _DELEGATION_TOKENS = "Delegation tokens"
 _CLUSTER = "Replicas, quorum and log directories: the brokers share one log and have no controllers"
-_QUOTAS = "Quotas"
-_OLD = "Replaced by IncrementalAlterConfigs and SaslHandshake v1, which all current clients use"
+_QUOTAS = "Quotas, which nothing would enforce: DescribeClientQuotas answers that there are none"
+_OLD = "Replaced by SaslHandshake v1, which all current clients use"
 _INNER = "Buffers, threads and delays that the embedded broker has no counterpart of"
 
 UNSUPPORTED: tuple[Unsupported, ...] = (
@@ -90,8 +90,7 @@ UNSUPPORTED: tuple[Unsupported, ...] = (
         RemoveRaftVoter=81,
         UnregisterController=94,
     ),
-    *_apis(_QUOTAS, DescribeClientQuotas=48, AlterClientQuotas=49),
-    *_apis(_OLD, AlterConfigs=33),
+    *_apis(_QUOTAS, AlterClientQuotas=49),
     Unsupported(UnsupportedKind.API_VERSION, "SaslHandshake", _OLD, key=ApiKey.SASL_HANDSHAKE, supported=1),
     *_configs(
         UnsupportedKind.BROKER_CONFIG,

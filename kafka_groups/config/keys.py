@@ -31,6 +31,7 @@ def without_login(text: str) -> str:
 class KeyType(enum.IntEnum):
     """The type of a key's value, numbered as in Kafka's DescribeConfigs response."""
 
+    UNKNOWN = 0
     BOOLEAN = 1
     STRING = 2
     INT = 3
@@ -106,7 +107,7 @@ class Key:
     @property
     def secret(self) -> bool:
         """True if the key's values are secret and must not be shown."""
-        return self.type is KeyType.PASSWORD
+        return self.type in {KeyType.PASSWORD, KeyType.UNKNOWN}
 
     @property
     def required(self) -> bool:

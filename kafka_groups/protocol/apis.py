@@ -44,11 +44,13 @@ class ApiKey(enum.IntEnum):
     CREATE_ACLS = 30
     DELETE_ACLS = 31
     DESCRIBE_CONFIGS = 32
+    ALTER_CONFIGS = 33
     SASL_AUTHENTICATE = 36
     CREATE_PARTITIONS = 37
     DELETE_GROUPS = 42
     INCREMENTAL_ALTER_CONFIGS = 44
     OFFSET_DELETE = 47
+    DESCRIBE_CLIENT_QUOTAS = 48
     DESCRIBE_USER_SCRAM_CREDENTIALS = 50
     ALTER_USER_SCRAM_CREDENTIALS = 51
     UPDATE_FEATURES = 57
@@ -178,11 +180,13 @@ APIS: Mapping[ApiKey, Api] = MappingProxyType({
         _api(ApiKey.CREATE_ACLS, 1, 3),
         _api(ApiKey.DELETE_ACLS, 1, 3),
         _api(ApiKey.DESCRIBE_CONFIGS, 1, 4),
+        _api(ApiKey.ALTER_CONFIGS, 0, 2),
         _api(ApiKey.SASL_AUTHENTICATE, 0, 2),
         _api(ApiKey.CREATE_PARTITIONS, 0, 3),
         _api(ApiKey.DELETE_GROUPS, 0, 3),
         _api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1),
         _api(ApiKey.OFFSET_DELETE, 0, 0),
+        _api(ApiKey.DESCRIBE_CLIENT_QUOTAS, 0, 1),
         _api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0),
         _api(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, 0),
         _api(ApiKey.UPDATE_FEATURES, 0, 2),

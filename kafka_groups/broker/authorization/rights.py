@@ -172,6 +172,12 @@ RIGHTS: Mapping[ApiKey, tuple[AskedRight, ...]] = MappingProxyType({
         _group(_ALTER_CONFIGS, _ITEM),
         _cluster(_ALTER_CONFIGS, _ITEM),
     ),
+    ApiKey.ALTER_CONFIGS: (
+        _topic(_ALTER_CONFIGS, _ITEM),
+        _group(_ALTER_CONFIGS, _ITEM),
+        _cluster(_ALTER_CONFIGS, _ITEM),
+    ),
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: (_cluster(_DESCRIBE_CONFIGS, _REQUEST),),
     ApiKey.OFFSET_DELETE: (_group(_DELETE, _REQUEST), _topic(_READ, _PARTITION)),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: (_cluster(_DESCRIBE, _REQUEST, _ITEM),),
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: (_cluster(_ALTER, _ITEM),),

@@ -1,21 +1,23 @@
 """Configs in responses: the effective value, its source, and the values it overrides (its synonyms)."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from attrs import evolve, frozen
 
-from kafka_groups.broker.configs.effective import ALL_BROKERS, DYNAMIC_BROKER_KEYS, BrokerConfigs
+from kafka_groups.broker.configs.effective import ALL_BROKERS, DYNAMIC_BROKER_KEYS, BrokerConfigs, cluster_defaults
 from kafka_groups.config.cluster.broker import (
     OWN_BROKER_KEYS,
     BrokerSettings,
     ConsumerGroupConfig,
     ShareGroupConfig,
     StreamsGroupConfig,
+    broker_keys,
 )
 from kafka_groups.config.cluster.client_metrics import ClientMetricsConfig
-from kafka_groups.config.cluster.topic import TopicConfig
-from kafka_groups.config.keys import Key
+from kafka_groups.config.cluster.dynamic_broker_keys import DYNAMIC_KEYS, TOPIC_KEY_OF
+from kafka_groups.config.cluster.topic import TopicConfig, topic_keys
+from kafka_groups.config.keys import Key, KeyType
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.protocol.messages.config_resources import (
@@ -44,33 +46,12 @@ __all__ = [
 ]
 
 _BROKER_KEYS = KeyTable(BrokerSettings, dotted_only=True)
-_BROKER_NAME_OF_TOPIC_KEY: Mapping[str, str] = {
-    "cleanup.policy": "log.cleanup.policy",
-    "compression.gzip.level": "compression.gzip.level",
-    "compression.lz4.level": "compression.lz4.level",
-    "compression.type": "compression.type",
-    "compression.zstd.level": "compression.zstd.level",
-    "delete.retention.ms": "log.cleaner.delete.retention.ms",
-    "file.delete.delay.ms": "log.segment.delete.delay.ms",
-    "flush.messages": "log.flush.interval.messages",
-    "index.interval.bytes": "log.index.interval.bytes",
-    "local.retention.bytes": "log.local.retention.bytes",
-    "local.retention.ms": "log.local.retention.ms",
-    "max.compaction.lag.ms": "log.cleaner.max.compaction.lag.ms",
-    "max.message.bytes": "message.max.bytes",
-    "message.timestamp.after.max.ms": "log.message.timestamp.after.max.ms",
-    "message.timestamp.before.max.ms": "log.message.timestamp.before.max.ms",
-    "message.timestamp.type": "log.message.timestamp.type",
-    "min.cleanable.dirty.ratio": "log.cleaner.min.cleanable.ratio",
-    "min.compaction.lag.ms": "log.cleaner.min.compaction.lag.ms",
-    "min.insync.replicas": "min.insync.replicas",
-    "preallocate": "log.preallocate",
-    "retention.bytes": "log.retention.bytes",
-    "segment.bytes": "log.segment.bytes",
-    "segment.index.bytes": "log.index.size.max.bytes",
-    "unclean.leader.election.enable": "unclean.leader.election.enable",
-}
-"""Synonyms as in Kafka. Keys that are missing take the broker's value in other units, without a synonym."""
+_BROKER_NAME_OF_TOPIC_KEY: Mapping[str, str] = {topic: broker for broker, topic in TOPIC_KEY_OF.items()}
+_IN_OTHER_UNITS: Final = frozenset({"flush.ms", "retention.ms", "segment.jitter.ms", "segment.ms"})
+"""Keys of topics whose defaults are a broker's keys in other units, which are no synonyms."""
+_TOPIC_KEYS: Final = topic_keys()
+_NODE_IDS: Final = ("broker.id", "node.id")
+_WITHOUT_EFFECT: Final = "The embedded broker keeps the value and ignores it."
 
 
 @frozen
@@ -132,26 +113,58 @@ def client_metrics_entries(configs: BrokerConfigs, name: str) -> list[ConfigEntr
 
 def broker_entries(configs: BrokerConfigs) -> list[ConfigEntry]:
     """Return the configs of the responding broker."""
-    entries = (
+    entries = [
         ConfigEntry(key, tuple(_broker_values(configs, key.name)), key.name not in DYNAMIC_BROKER_KEYS)
         for _, key in _BROKER_KEYS
         if configs.profile.has_broker_key(key.name) and key.name not in OWN_BROKER_KEYS
+    ]
+    entries += (_node_entry(name, configs.node_id) for name in _NODE_IDS)
+    entries += (_topic_default(configs, name) for name in TOPIC_KEY_OF if _BROKER_KEYS.attribute(name) is None)
+    listed = {entry.name for entry in entries}
+    # What is kept without an effect, or without being known, is shown as soon as it is set.
+    entries += (
+        _kept_entry(name, tuple(_dynamic_values(configs, name))) for name in configs.overrides().keys() - listed
     )
-    return list(entries)
+    return entries
+
+
+def _node_entry(name: str, node_id: int) -> ConfigEntry:
+    key = Key(name=name, type=KeyType.INT, default=None, doc="The id of the broker.")
+    return ConfigEntry(key, (ConfigValue(name, str(node_id), STATIC_BROKER_CONFIG),), is_read_only=True)
+
+
+def _topic_default(configs: BrokerConfigs, name: str) -> ConfigEntry:
+    topic_key = _TOPIC_KEYS[TOPIC_KEY_OF[name]]
+    key = evolve(topic_key, name=name)
+    default = None if topic_key.name in _IN_OTHER_UNITS else key.format(key.default)
+    values = (*_dynamic_values(configs, name), ConfigValue(name, default, DEFAULT_CONFIG))
+    return ConfigEntry(key, values, is_read_only=False)
+
+
+def _kept_entry(name: str, values: tuple[ConfigValue, ...]) -> ConfigEntry:
+    known = DYNAMIC_KEYS.get(name)
+    if known is not None:
+        key = Key(name=name, type=known.type, default=None, doc=_WITHOUT_EFFECT)
+        return ConfigEntry(key, values, is_read_only=False)
+    # Kafka shows a name that it does not know without a value, as it may be a secret of a plug-in.
+    key = Key(name=name, type=KeyType.UNKNOWN, default=None, doc=_WITHOUT_EFFECT)
+    return ConfigEntry(key, tuple(evolve(each, value=None) for each in values), is_read_only=True)
 
 
 def default_broker_entries(configs: BrokerConfigs) -> list[ConfigEntry]:
     """Return the dynamic configs that were set for all brokers."""
-    overrides = configs.dynamic.overrides(BROKER_RESOURCE, ALL_BROKERS)
     # The empty broker name shows only what was set for all brokers. What each has by itself may differ
     # (ConfigHelper.describeConfigs in Kafka).
-    return [
-        ConfigEntry(
-            key, (ConfigValue(key.name, overrides[key.name], DYNAMIC_DEFAULT_BROKER_CONFIG),), is_read_only=False
-        )
-        for _, key in _BROKER_KEYS
-        if key.name in overrides
-    ]
+    return [_set_for_all(name, value) for name, value in cluster_defaults(configs.dynamic).items()]
+
+
+def _set_for_all(name: str, value: str) -> ConfigEntry:
+    values = (ConfigValue(name, value, DYNAMIC_DEFAULT_BROKER_CONFIG),)
+    if _BROKER_KEYS.attribute(name) is not None:
+        return ConfigEntry(broker_keys()[name], values, is_read_only=False)
+    if name in TOPIC_KEY_OF:
+        return ConfigEntry(evolve(_TOPIC_KEYS[TOPIC_KEY_OF[name]], name=name), values, is_read_only=False)
+    return _kept_entry(name, values)
 
 
 def _without_broker(entry: ConfigEntry) -> ConfigEntry:
@@ -190,14 +203,19 @@ def _resource_entries(
     for _, key in KeyTable(config_class):
         own = [ConfigValue(key.name, _shown(key, overrides[key.name]), source)] if key.name in overrides else []
         behind = list(_broker_values(configs, broker_name(key.name)))
-        default = ConfigValue(broker_name(key.name), key.format(key.default), DEFAULT_CONFIG)
-        entries.append(ConfigEntry(key, (*own, *(behind or [default])), is_read_only=False))
+        named = None if key.name in _IN_OTHER_UNITS else broker_name(key.name)
+        default = ConfigValue(named, key.format(key.default), DEFAULT_CONFIG)
+        is_complete = bool(behind) and behind[-1].source == DEFAULT_CONFIG
+        entries.append(ConfigEntry(key, (*own, *behind, *(() if is_complete else (default,))), is_read_only=False))
     return entries
 
 
 def _broker_values(configs: BrokerConfigs, name: str | None) -> Iterator[ConfigValue]:
     attribute = _BROKER_KEYS.attribute(name) if name is not None else None
-    if name is None or attribute is None:
+    if name is None:
+        return
+    if attribute is None:
+        yield from _dynamic_values(configs, name)
         return
     key = _BROKER_KEYS.key(attribute)
     yield from _dynamic_values(configs, name)
@@ -212,6 +230,10 @@ def _dynamic_values(configs: BrokerConfigs, name: str) -> Iterable[ConfigValue]:
     # What was set for one broker overrides what was set for all (ConfigHelper.brokerSynonyms in Kafka).
     places = ((str(configs.node_id), DYNAMIC_BROKER_CONFIG), (ALL_BROKERS, DYNAMIC_DEFAULT_BROKER_CONFIG))
     for resource, source in places:
-        value = configs.dynamic.config_value(BROKER_RESOURCE, resource, name)
-        if value is not None:
-            yield ConfigValue(name, value, source)
+        values = (
+            cluster_defaults(configs.dynamic)
+            if resource == ALL_BROKERS
+            else configs.dynamic.overrides(BROKER_RESOURCE, resource)
+        )
+        if name in values:
+            yield ConfigValue(name, values[name], source)

@@ -9,6 +9,7 @@ from kafka_groups.broker.log.batches import AppendRules
 from kafka_groups.broker.log.cleaning import CleaningRules
 from kafka_groups.broker.profile import DEFAULT_PROFILE, Profile
 from kafka_groups.config.cluster.broker import BrokerSettings, changed_settings
+from kafka_groups.config.cluster.dynamic_broker_keys import TOPIC_KEY_OF
 from kafka_groups.config.cluster.topic import topic_config
 from kafka_groups.protocol.messages.config_resources import BROKER_RESOURCE, TOPIC_RESOURCE
 
@@ -19,6 +20,7 @@ __all__ = [
     "append_rules",
     "cleaner_backoff_ms",
     "cleaning_rules",
+    "cluster_defaults",
     "creates_dead_letter_queues",
     "dead_letter_queue_prefix",
     "group_defaults",
@@ -40,6 +42,7 @@ DYNAMIC_BROKER_KEYS = frozenset({
 })  # fmt: skip
 """The broker's keys that can change while it runs. Those of groups apply if they are set for all brokers."""
 _TIMESTAMP_AFTER_MAX_MS = 3_600_000
+_RETENTION = "retention.ms"
 _DEFAULT_RULES = AppendRules()
 
 
@@ -79,15 +82,31 @@ def group_defaults(settings: BrokerSettings, dynamic: DynamicConfigs) -> BrokerS
     return changed_settings(settings, changes) if changes else settings
 
 
+def cluster_defaults(dynamic: DynamicConfigs) -> Mapping[str, str]:
+    """Return what is set for all brokers. A new cluster has a value for `min.insync.replicas` there (KIP-966)."""
+    return {"min.insync.replicas": "1", **dynamic.overrides(BROKER_RESOURCE, ALL_BROKERS)}
+
+
+def _topic_overrides(configs: BrokerConfigs, topic: str) -> Mapping[str, str]:
+    """Return what was set for a topic, and for its broker as the default of topics."""
+    of_topic, of_broker = configs.dynamic.overrides(TOPIC_RESOURCE, topic), configs.overrides()
+    if not of_broker:
+        return of_topic
+    defaults = {TOPIC_KEY_OF[name]: value for name, value in of_broker.items() if name in TOPIC_KEY_OF}
+    # Any negative time means for ever, which has one number for topics (KafkaConfig.logRetentionTimeMillis).
+    if defaults.get(_RETENTION, "").startswith("-"):
+        defaults[_RETENTION] = "-1"
+    return {**defaults, **of_topic}
+
+
 def append_rules(configs: BrokerConfigs, topic: str) -> AppendRules:
     """Return the topic's configuration for appends.
 
     Every produce request reads these few values. They need no parsing here, because they were validated when set.
     """
-    of_topic = configs.dynamic.overrides(TOPIC_RESOURCE, topic)
+    of_topic = _topic_overrides(configs, topic)
     of_broker = configs.overrides()
     settings = configs.settings
-    default_bytes = of_broker.get("message.max.bytes", settings.message_max_bytes)
     expiration_ms = of_broker.get("producer.id.expiration.ms", settings.producer_id_expiration_ms)
     is_compacted = "compact" in of_topic.get("cleanup.policy", "")
     segment_ms = int(of_topic.get("segment.ms", _DEFAULT_RULES.segment_ms))
@@ -96,7 +115,7 @@ def append_rules(configs: BrokerConfigs, topic: str) -> AppendRules:
     if is_compacted:
         segment_ms = min(segment_ms, int(of_topic.get("max.compaction.lag.ms", segment_ms)))
     return AppendRules(
-        max_message_bytes=int(of_topic.get("max.message.bytes", default_bytes)),
+        max_message_bytes=int(of_topic.get("max.message.bytes", settings.message_max_bytes)),
         log_append_time=of_topic.get("message.timestamp.type") == "LogAppendTime",
         timestamp_after_max_ms=int(of_topic.get("message.timestamp.after.max.ms", _TIMESTAMP_AFTER_MAX_MS)),
         is_compacted=is_compacted,
@@ -109,7 +128,7 @@ def append_rules(configs: BrokerConfigs, topic: str) -> AppendRules:
 
 def cleaning_rules(configs: BrokerConfigs, topic: str) -> CleaningRules:
     """Return the topic's configuration for the cleaner."""
-    config = topic_config(configs.settings, configs.dynamic.overrides(TOPIC_RESOURCE, topic))
+    config = topic_config(configs.settings, _topic_overrides(configs, topic))
     return CleaningRules(
         deletes="delete" in config.cleanup_policy,
         compacts="compact" in config.cleanup_policy,

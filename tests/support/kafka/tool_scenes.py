@@ -408,6 +408,30 @@ CONFIGS: Scene = (
     "kafka-configs --alter --entity-type brokers --entity-default --delete-config message.max.bytes",
     "kafka-configs --alter --entity-type brokers --entity-name 1 --delete-config message.max.bytes",
     "kafka-configs --alter --entity-type brokers --entity-name 1 --add-config num.partitions=7",
+    (
+        "kafka-configs --alter --entity-type brokers --entity-name 1 "
+        "--add-config log.retention.ms=1000000,compression.type=zstd,log.flush.interval.ms=5000"
+    ),
+    "kafka-configs --alter --entity-type brokers --entity-default --add-config log.cleanup.policy=compact",
+    "kafka-configs --alter --entity-type brokers --entity-name 1 --add-config log.retention.ms=soon",
+    "kafka-configs --alter --entity-type brokers --entity-name 1 --add-config min.insync.replicas=2",
+    "kafka-configs --describe --entity-type brokers --entity-name 1",
+    "kafka-configs --describe --entity-type brokers --entity-default",
+    "kafka-configs --alter --entity-type brokers --entity-default --delete-config log.cleanup.policy",
+    (
+        "kafka-configs --alter --entity-type brokers --entity-name 1 "
+        "--delete-config log.retention.ms,compression.type,log.flush.interval.ms"
+    ),
+    "kafka-configs --describe --entity-type brokers --entity-name 1",
+    (
+        "kafka-configs --alter --entity-type users --entity-name ann "
+        "--add-config SCRAM-SHA-256=[iterations=4096,password=secret]"
+    ),
+    "kafka-configs --describe --entity-type users --entity-name ann",
+    "kafka-configs --describe --entity-type users --entity-name nobody",
+    "kafka-configs --describe --entity-type users",
+    "kafka-configs --describe --entity-type clients",
+    "kafka-configs --alter --entity-type users --entity-name ann --delete-config SCRAM-SHA-256",
     "kafka-configs --describe --entity-type groups",
     (
         "kafka-configs --alter --entity-type groups --entity-name settling --add-config "

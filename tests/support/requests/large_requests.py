@@ -9,6 +9,7 @@ from uuid import UUID
 from attrs import evolve
 
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.messages.alter_configs import AlterConfigsRequest, ConfigToKeep, ReplacedConfigs
 from kafka_groups.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -18,6 +19,7 @@ from kafka_groups.protocol.messages.create_partitions import CreatePartitionsReq
 from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kafka_groups.protocol.messages.delete_groups import DeleteGroupsRequest
 from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from kafka_groups.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest, QuotaFilter
 from kafka_groups.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kafka_groups.protocol.messages.describe_groups import DescribeGroupsRequest
 from kafka_groups.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
@@ -191,6 +193,10 @@ def _cluster_requests(items: int) -> Iterator[tuple[str, Any]]:
     yield "DescribeConfigs, groups", DescribeConfigsRequest(resources=_each(names, _group_resource))
     altered = _each(names, _altered_group)
     yield "IncrementalAlterConfigs, groups", IncrementalAlterConfigsRequest(resources=altered, validate_only=False)
+    replaced = _each(names, _replaced_group)
+    yield "AlterConfigs, groups", AlterConfigsRequest(resources=replaced, validate_only=False)
+    filters = _each(names, lambda name: QuotaFilter(entity_type="user", match_type=0, match=name))
+    yield "DescribeClientQuotas", DescribeClientQuotasRequest(components=filters, strict=True)
     yield "ListConfigResources, groups", ListConfigResourcesRequest(resource_types=(GROUP_RESOURCE,) * items)
     unknown_features = _each(names, lambda name: FeatureUpdateKey(feature=name, max_version_level=1))
     yield "UpdateFeatures, unknown", UpdateFeaturesRequest(feature_updates=unknown_features)
@@ -205,6 +211,11 @@ def _cluster_requests(items: int) -> Iterator[tuple[str, Any]]:
 def _group_resource(name: str) -> DescribeConfigsResource:
     keys = ("share.auto.offset.reset",)
     return DescribeConfigsResource(resource_type=GROUP_RESOURCE, resource_name=name, configuration_keys=keys)
+
+
+def _replaced_group(name: str) -> ReplacedConfigs:
+    config = ConfigToKeep(name="share.auto.offset.reset", value="earliest")
+    return ReplacedConfigs(resource_type=GROUP_RESOURCE, resource_name=name, configs=(config,))
 
 
 def _altered_group(name: str) -> AlterConfigsResource:

@@ -18,6 +18,7 @@ from kafka_groups.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from kafka_groups.protocol.messages.alter_configs import AlterConfigsRequest, ConfigToKeep, ReplacedConfigs
 from kafka_groups.protocol.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,
@@ -61,6 +62,7 @@ from kafka_groups.protocol.messages.delete_share_group_state import (
 )
 from kafka_groups.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kafka_groups.protocol.messages.describe_acls import DescribeAclsRequest
+from kafka_groups.protocol.messages.describe_client_quotas import DescribeClientQuotasRequest, QuotaFilter
 from kafka_groups.protocol.messages.describe_cluster import DescribeClusterRequest
 from kafka_groups.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kafka_groups.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -329,6 +331,12 @@ def _describe_offsets(place: Place) -> DescribeShareGroupOffsetsRequest:
     return DescribeShareGroupOffsetsRequest(groups=(group,))
 
 
+def _replace_configs(place: Place) -> AlterConfigsRequest:
+    configs = (ConfigToKeep(name="retention.ms", value="600000"),)
+    resource = ReplacedConfigs(resource_type=TOPIC_RESOURCE, resource_name=place.topic, configs=configs)
+    return AlterConfigsRequest(resources=(resource,), validate_only=True)
+
+
 def _alter_configs(place: Place) -> IncrementalAlterConfigsRequest:
     config = AlterableConfig(name="retention.ms", config_operation=0, value="9223372036854775807")
     resource = AlterConfigsResource(resource_type=TOPIC_RESOURCE, resource_name=place.topic, configs=(config,))
@@ -544,6 +552,10 @@ CASES: dict[ApiKey, Case] = {
         lambda _: DeleteGroupsRequest(groups_names=("g",)), allowed=frozenset({ErrorCode.NON_EMPTY_GROUP})
     ),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: Case(_alter_configs),
+    ApiKey.ALTER_CONFIGS: Case(_replace_configs),
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: Case(
+        lambda _: DescribeClientQuotasRequest(components=(QuotaFilter(entity_type="user", match_type=2),), strict=True)
+    ),
     ApiKey.SASL_HANDSHAKE: Case(lambda _: SaslHandshakeRequest(mechanism="PLAIN"), allowed=_NO_SASL),
     ApiKey.SASL_AUTHENTICATE: Case(lambda _: SaslAuthenticateRequest(auth_bytes=b""), allowed=_NO_SASL),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: Case(lambda _: DescribeUserScramCredentialsRequest()),

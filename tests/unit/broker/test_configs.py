@@ -27,6 +27,13 @@ from kafka_groups.protocol.messages.incremental_alter_configs import (
 from tests.support.broker.broker_services import HandlerBroker, all_versions
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
+NO_DEFAULTS = {"min.insync.replicas": 3, "broker.id": 4, "node.id": 4}
+"""Configs that have a value from the beginning, with its source."""
+NULLS = {
+    "group.streams.topology.description.plugin.class", "log.flush.interval.ms", "log.retention.ms",
+    "log.roll.jitter.ms", "log.roll.ms",
+}  # fmt: skip
+"""Configs of a broker without a default, in Kafka as here."""
 
 
 async def describe(
@@ -89,9 +96,9 @@ async def test_every_kind_in_every_version(version: int, kind: int, name: str) -
     assert expected[kind] in keys
     assert len(keys) == len(set(keys))
     for config in result.configs:
-        assert config.config_source == 5
+        assert config.config_source == NO_DEFAULTS.get(config.name, 5)
         assert config.synonyms == ()
-        assert config.value is not None or config.name == "group.streams.topology.description.plugin.class"
+        assert config.value is not None or config.name in NULLS
         assert (config.config_type > 0) is (version >= 3)
 
 
@@ -191,10 +198,12 @@ async def test_a_brokers_configs() -> None:
     config = await entry(broker, BROKER_RESOURCE, "0", "num.partitions")
     assert (config.value, config.config_source, config.read_only) == ("6", 4, True)
     assert (await entry(broker, BROKER_RESOURCE, "0", "message.max.bytes")).read_only is False
-    assert (await describe(broker, BROKER_RESOURCE, "")).configs == ()
+    of_new_cluster = ("min.insync.replicas", "1")
+    assert [(c.name, c.value) for c in (await describe(broker, BROKER_RESOURCE, "")).configs] == [of_new_cluster]
     await set_one(broker, BROKER_RESOURCE, "", "message.max.bytes", "3000")
     assert [(c.name, c.value) for c in (await describe(broker, BROKER_RESOURCE, "")).configs] == [
-        ("message.max.bytes", "3000")
+        of_new_cluster,
+        ("message.max.bytes", "3000"),
     ]
 
 
