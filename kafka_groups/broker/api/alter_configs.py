@@ -11,7 +11,7 @@ from collections import Counter
 from kafka_groups.acls import AclOperation
 from kafka_groups.broker.requests.config_changes import (
     RESOURCE_KINDS,
-    ConfigChanges,
+    ChangedConfigs,
     check_changes,
     current_values,
     message_for,
@@ -66,7 +66,7 @@ def _replace(
     return None
 
 
-def _checked_changes(resource: ReplacedConfigs, context: RequestContext) -> ConfigChanges:
+def _checked_changes(resource: ReplacedConfigs, context: RequestContext) -> ChangedConfigs:
     kind = RESOURCE_KINDS.get(resource.resource_type)
     if kind is None:
         raise InvalidRequestError(f"Unknown resource type {resource.resource_type}")

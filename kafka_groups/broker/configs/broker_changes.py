@@ -1,4 +1,4 @@
-"""Which configs of a broker can change while it runs, and to which values, as Kafka decides it."""
+"""Decides which configs of a broker can change while it runs, and to which values, as Kafka does."""
 
 import logging
 from collections.abc import Mapping, Set

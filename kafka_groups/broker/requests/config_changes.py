@@ -28,9 +28,9 @@ from kafka_groups.protocol.messages.config_resources import (
     TOPIC_RESOURCE,
 )
 
-__all__ = ["RESOURCE_KINDS", "ConfigChanges", "ResourceKind", "check_changes", "current_values", "message_for"]
+__all__ = ["RESOURCE_KINDS", "ChangedConfigs", "ResourceKind", "check_changes", "current_values", "message_for"]
 
-ConfigChanges = Mapping[str, str | None]
+ChangedConfigs = Mapping[str, str | None]
 """New values by name; None for what is reset."""
 
 
@@ -48,7 +48,7 @@ class ResourceKind:
     check_resource: Callable[[str, RequestContext], None]
     keys: Callable[[], Mapping[str, Key]]
     check_values: Callable[[RequestContext, Mapping[str, str]], None]
-    check_new: Callable[[RequestContext, str, ConfigChanges], None] = lambda context, name, changes: None
+    check_new: Callable[[RequestContext, str, ChangedConfigs], None] = lambda context, name, changes: None
 
 
 def message_for(error: BrokerError | None, resource_type: int) -> str | None:
@@ -67,7 +67,7 @@ def current_values(resource_type: int, name: str, context: RequestContext) -> Ma
     return configs.overrides(resource_type, name)
 
 
-def check_changes(resource_type: int, name: str, changes: ConfigChanges, context: RequestContext) -> None:
+def check_changes(resource_type: int, name: str, changes: ChangedConfigs, context: RequestContext) -> None:
     """Check changes to a resource that exists.
 
     Raises:
@@ -137,7 +137,7 @@ def _ignore_values(_context: RequestContext, _values: Mapping[str, str]) -> None
     """Do nothing: each change of a broker's config is checked by itself."""
 
 
-def _check_new_of_broker(context: RequestContext, name: str, changes: ConfigChanges) -> None:
+def _check_new_of_broker(context: RequestContext, name: str, changes: ChangedConfigs) -> None:
     cluster = context.services.cluster
     check_broker_changes(cluster.settings, cluster.profile, name, changes)
 

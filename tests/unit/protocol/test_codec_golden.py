@@ -32,6 +32,7 @@ from tests.recording.java_streams_metrics import GOLDEN as STREAMS_METRICS
 from tests.recording.java_topologies import CAPTURED as STREAMS_TOPOLOGIES
 from tests.recording.profile_capture import DIRECTORY as PROFILES
 from tests.support.members.user_data_golden import GOLDEN as STREAMS_USER_DATA
+from tests.support.rights.recorded_rights import GOLDEN as RIGHTS
 from tests.support.worker_statuses import GOLDEN as WORKER_STATUS
 
 FRAMES = load_manifest()
@@ -85,6 +86,7 @@ def test_three_clients_were_captured_and_files_and_manifest_agree() -> None:
         PRODUCER_BATCHES,
         KEY_HASHES,
         RECORDS_METRICS,
+        RIGHTS,
         *(frame.path for frame in FRAMES),
     }
 
