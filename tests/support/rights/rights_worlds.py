@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -33,6 +34,7 @@ _USERS = {"admin": "admin's secret", "ann": "ann's secret"}
 _HANDSHAKE_VERSION, _AUTHENTICATE_VERSION = 1, 2
 _SETTINGS = {"auto.create.topics.enable": "false", "super.users": "User:admin;User:ANONYMOUS"}
 _KAFKA_QUIET_S, _EMBEDDED_QUIET_S = 5.0, 0.3
+_NO_SETTINGS: Mapping[str, object] = MappingProxyType({})
 _HARDCODE = "hardcode"
 """The name that Kafka asks about first, if a right on any resource of a type suffices."""
 
@@ -49,6 +51,7 @@ class _Clients:
     """Connections of users to one broker. A connection that the broker closed is opened again."""
 
     def __init__(self, network: Network, address: str) -> None:
+        self.address = address
         host, _, port = address.rpartition(":")
         self._new: Callable[[], RawClient] = lambda: RawClient(network, host, int(port), negotiates=True)
         self._by_user: dict[str, RawClient] = {}
@@ -88,6 +91,16 @@ class _World:
     def __init__(self, clients: _Clients) -> None:
         self.clients = clients
         self.scene = RightsScene(self.ask_as_admin)
+
+    def keys(self, user: str = "ann") -> dict[str, str]:
+        """The configuration of a client."""
+        return {
+            "bootstrap_servers": self.clients.address,
+            "security_protocol": "SASL_PLAINTEXT",
+            "sasl_mechanism": "PLAIN",
+            "sasl_username": user,
+            "sasl_password": _USERS[user],
+        }
 
     async def ask_as_admin(self, request: object, version: int | None = None) -> Any:
         """Send a request of the super user."""
@@ -181,15 +194,23 @@ def asked_in(lines: Iterable[str]) -> Iterable[Asked]:
             yield operation, kind, found["name"], found["answer"] == "Allowed"
 
 
+def _pattern(name: str) -> tuple[str, AclPatternType]:
+    """Return what a name stands for: with a star at its end, all names that begin so."""
+    if name.endswith("*"):
+        return name.removesuffix("*"), AclPatternType.PREFIXED
+    return name, AclPatternType.LITERAL
+
+
 def _binding(operation: AclOperation, kind: AclResourceType, name: str) -> AclBinding:
-    return AclBinding(kind, name, AclPatternType.LITERAL, USER, "*", operation, AclPermission.ALLOW)
+    return AclBinding(kind, *_pattern(name), USER, "*", operation, AclPermission.ALLOW)
 
 
 def _creation(operation: AclOperation, kind: AclResourceType, name: str) -> AclCreation:
+    resource_name, pattern_type = _pattern(name)
     return AclCreation(
         resource_type=kind,
-        resource_name=name,
-        resource_pattern_type=AclPatternType.LITERAL,
+        resource_name=resource_name,
+        resource_pattern_type=pattern_type,
         principal=USER,
         host="*",
         operation=operation,
@@ -220,13 +241,13 @@ def _note_questions(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
 
 @asynccontextmanager
 async def embedded_rights(
-    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str] | None = None
+    monkeypatch: pytest.MonkeyPatch, settings: Mapping[str, object] = _NO_SETTINGS, network: Network | None = None
 ) -> AsyncIterator[EmbeddedRights]:
-    """Run an embedded broker with an authorizer and a prepared scene."""
-    network = MemoryNetwork()
+    """Run an embedded broker with an authorizer and a prepared scene, in memory unless a network is given."""
+    network = network or MemoryNetwork()
     questions = _note_questions(monkeypatch)
     security = BrokerSecurity(mechanisms=("PLAIN",), users=_USERS)
-    given = {**EMBEDDED_PROPERTIES, **_SETTINGS, **(settings or {})}
+    given = {**EMBEDDED_PROPERTIES, **_SETTINGS, **settings}
     async with EmbeddedCluster(network=network, settings=given, security=security, acls=()) as cluster:
         monkeypatch.setattr(cluster.logs, "_next_producer_id", 0)  # as in a new Kafka, and in the requests
         clients = _Clients(network, cluster.bootstrap_servers)
