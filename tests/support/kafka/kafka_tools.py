@@ -20,6 +20,7 @@ _JAVA = (
 )
 
 MAIN_CLASSES: Mapping[str, str] = MappingProxyType({
+    "kafka-acls": "org.apache.kafka.tools.AclCommand",
     "kafka-configs": "kafka.admin.ConfigCommand",
     "kafka-console-consumer": "org.apache.kafka.tools.consumer.ConsoleConsumer",
     "kafka-console-producer": "org.apache.kafka.tools.ConsoleProducer",
