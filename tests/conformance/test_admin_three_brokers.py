@@ -1,6 +1,7 @@
 """The admin client on three brokers: calls fan out over coordinators and leaders, and go on when one of them dies."""
 
-from kafka_groups.admin import AsyncKafkaAdmin
+from kafka_groups.admin import AsyncKafkaAdmin, ConfigResource
+from kafka_groups.errors import InvalidRequestError
 from kafka_groups.types import TopicPartition
 from tests.support.cluster_client import Topic
 from tests.support.conditions import until
@@ -92,3 +93,25 @@ async def test_streams_groups_at_all_coordinators(trio: Trio) -> None:
         await trio.restart(killed)
         deleted = await admin.delete_streams_groups(groups.values())
         assert set(deleted.checked()) == set(groups.values())
+
+
+async def test_each_broker_tells_and_changes_its_own_configuration(trio: Trio) -> None:
+    brokers = {node: ConfigResource("broker", str(node)) for node in (1, 2, 3)}
+    key = "message.max.bytes"
+    async with trio.admin() as admin:
+        assert [each.node_id for each in (await admin.describe_cluster()).brokers] == [1, 2, 3]
+        changes = {brokers[node]: {key: str(2_000_000 + node)} for node in brokers}
+        assert (await admin.alter_configs(changes)).values == dict.fromkeys(brokers.values())
+        changed = await until(
+            lambda: admin.describe_configs(brokers.values()),
+            lambda it: [it[each][key].value for each in brokers.values()] == ["2000001", "2000002", "2000003"],
+        )
+        assert not changed.errors
+        await trio.kill(3)
+        await until(admin.describe_cluster, lambda it: [each.node_id for each in it.brokers] == [1, 2], 60.0)
+        found = await admin.describe_configs(brokers.values())
+        assert list(found.values) == [brokers[1], brokers[2]]
+        assert isinstance(found.errors[brokers[3]], InvalidRequestError)
+        await trio.restart(3)
+        await until(admin.describe_cluster, lambda it: len(it.brokers) == 3, 60.0)
+        (await admin.alter_configs({each: {key: None} for each in brokers.values()})).checked()
