@@ -22,6 +22,7 @@ from tests.benchmarks.kept_state.command import kept_state
 from tests.benchmarks.leading_command import leading
 from tests.benchmarks.output import console, finish, say
 from tests.benchmarks.planning_command import planning
+from tests.benchmarks.printing_command import printing
 from tests.benchmarks.rounds_command import rounds
 from tests.benchmarks.spark_command import spark
 from tests.benchmarks.state_command import state
@@ -68,6 +69,7 @@ main.add_command(spark)
 main.add_command(kept_state)
 main.add_command(leading)
 main.add_command(planning)
+main.add_command(printing)
 main.add_command(state)
 main.add_command(streams)
 main.add_command(topologies)

@@ -58,8 +58,16 @@ def new_group(bootstrap_servers: str, configs: Mapping[str, str] = MappingProxyT
     return group_id
 
 
-def produce(bootstrap_servers: str, topic: str, records: int, batches: str, partitions: int = PARTITIONS) -> None:
-    """Write so many records of 100 bytes, in whole batches for one partition after the other."""
+def produce(
+    bootstrap_servers: str,
+    topic: str,
+    records: int,
+    batches: str,
+    partitions: int = PARTITIONS,
+    *,
+    value: bytes = _VALUE,
+) -> None:
+    """Write so many records, of 100 bytes by default, in whole batches for one partition after the other."""
     per_batch = _PER_TINY_BATCH if batches == TINY else RECORDS_PER_BATCH[batches]
     producer = Producer({
         "bootstrap.servers": bootstrap_servers,
@@ -69,16 +77,16 @@ def produce(bootstrap_servers: str, topic: str, records: int, batches: str, part
         "batch.size": 10_000_000,
     })  # fmt: skip
     for number in range(records):
-        _produce_one(producer, topic, (number // per_batch) % partitions)
+        _produce_one(producer, topic, (number // per_batch) % partitions, value)
         if number % _SERVE_EVERY == 0:
             producer.poll(0)
     assert producer.flush(120.0) == 0, "not all records were written"
 
 
-def _produce_one(producer: Producer, topic: str, partition: int) -> None:
+def _produce_one(producer: Producer, topic: str, partition: int, value: bytes) -> None:
     while True:
         try:
-            producer.produce(topic, _VALUE, partition=partition)
+            producer.produce(topic, value, partition=partition)
         except BufferError:
             producer.poll(0.1)
         else:

@@ -1,6 +1,11 @@
 """`share-consume --ask`: a key for each record."""
 
+import os
+import sys
+import termios
+import tty
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Final
 
@@ -38,8 +43,16 @@ def asked_acknowledgement(interruption: Interruption) -> AcknowledgeType | None:
 
 
 def _typed(interruption: Interruption) -> str:
+    """Return the next key; that to quit if the terminal was closed. Keys that were typed ahead count."""
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
     try:
+        # Not click.getchar: what was typed before it waits is lost.
+        tty.setcbreak(terminal, termios.TCSADRAIN)
         with interruption.blocking():
-            return click.getchar().lower()
-    except (EOFError, KeyboardInterrupt):  # Ctrl-D, the end of the terminal, and Ctrl-C, which is a key here
+            return os.read(terminal, 1).decode(errors="replace").lower() or _QUIT[0]
+    except OSError:  # it was closed, and nobody can type
         return _QUIT[0]
+    finally:
+        with suppress(termios.error):  # as above
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)

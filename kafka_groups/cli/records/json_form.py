@@ -1,6 +1,7 @@
 """Records as lines of JSON, written by msgspec: the standard library takes three times as long."""
 
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any, Final
 
 import msgspec
@@ -9,6 +10,7 @@ from kafka_groups.cli.documents.records import DeliveredRecordEntry, RecordEntry
 from kafka_groups.cli.record_headers import headers_to_json
 from kafka_groups.cli.records.record_columns import PrintableColumns
 from kafka_groups.serdes.json_values import bytes_to_json
+from kafka_groups.share.delivery.columns import FIELDS
 from kafka_groups.types import Header
 
 __all__ = ["JsonLines"]
@@ -54,28 +56,35 @@ class JsonLines:
         """The class of documents that the lines are objects of."""
         return DeliveredRecordEntry if self._counts_deliveries else RecordEntry
 
+    @property
+    def fields(self) -> frozenset[str]:
+        """The names of all columns."""
+        return FIELDS
+
     def text(self, records: PrintableColumns) -> bytes:
         """Return the lines."""
-        topic, partition = records.topic, records.partition
-        columns = (
+        columns: list[Iterable[Any]] = [
+            repeat(records.topic),
+            repeat(records.partition),
             records.offsets(),
             records.times_ms(),
             _shown(records.keys()),
             _shown(records.values()),
             map(_shown_headers, records.headers()),
-        )
-        lines: list[Any]
+        ]
         if self._counts_deliveries:
-            rows = zip(*columns, records.delivery_counts(), strict=True)
-            lines = [_DeliveredRecordLine(topic, partition, *row) for row in rows]
+            lines: list[Any] = list(map(_DeliveredRecordLine, *columns, records.delivery_counts()))
         else:
-            lines = [_RecordLine(topic, partition, *row) for row in zip(*columns, strict=True)]
+            lines = list(map(_RecordLine, *columns))
         text: bytes = self._encode(lines)
         return text
 
 
 def _shown(column: Iterable[bytes | None]) -> list[Any]:
-    return [None if each is None else bytes_to_json(each) for each in column]
+    try:
+        return [each.decode() for each in column]  # type: ignore[union-attr] # null is the exception
+    except (AttributeError, UnicodeDecodeError):
+        return [None if each is None else bytes_to_json(each) for each in column]
 
 
 def _shown_headers(headers: Sequence[Header]) -> Sequence[Any]:

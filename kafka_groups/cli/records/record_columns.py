@@ -1,6 +1,7 @@
 """Records of one partition by columns, whichever client has read them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Protocol
 
 from attrs import evolve, frozen
@@ -8,10 +9,10 @@ from attrs import evolve, frozen
 from kafka_groups.types import Header, RecordRow
 
 if TYPE_CHECKING:  # help texts need no consumer
+    from kafka_groups.share.delivery.columns import RecordColumns
     from kafka_groups.share.delivery.delivered import DeliveredRecords
-    from kafka_groups.share.delivery.records import AnyRecord
 
-__all__ = ["DeliveredColumns", "PrintableColumns", "ReadColumns", "UncountedDeliveriesError"]
+__all__ = ["DeliveredColumns", "PrintableColumns", "ReadColumns", "UncountedDeliveriesError", "delivered_columns"]
 
 
 class UncountedDeliveriesError(Exception):
@@ -90,7 +91,7 @@ class ReadColumns:
 
     def times_ms(self) -> Iterable[int | None]:
         """Return the timestamps; None for a record without one."""
-        return [_known_ms(row[3]) for row in self.rows]
+        return [None if (at := row[3]) < 0 else at for row in self.rows]
 
     def headers(self) -> Iterable[Sequence[Header]]:
         """Return the headers."""
@@ -105,12 +106,13 @@ class DeliveredColumns:
     """Records that a share group has delivered.
 
     Args:
-        delivery: What a poll has returned of one partition.
+        delivery: The records that a poll has returned of one partition.
+        block: Some of them. Columns that were not read are empty.
     """
 
-    def __init__(self, delivery: "DeliveredRecords") -> None:
+    def __init__(self, delivery: "DeliveredRecords", block: "RecordColumns") -> None:
         self._delivery = delivery
-        self._records: list[AnyRecord] = list(delivery)
+        self._block = block
         self.topic = delivery.topic
         self.partition = delivery.partition
 
@@ -118,33 +120,48 @@ class DeliveredColumns:
         return f"<DeliveredColumns of {self.topic}-{self.partition}: {len(self)}>"
 
     def __len__(self) -> int:
-        return len(self._records)
+        return self._block.size
 
     def offsets(self) -> Iterable[int]:
         """Return the offsets."""
-        return [each.offset for each in self._records]
+        return chain.from_iterable(self._block.offsets)
 
     def keys(self) -> Iterable[bytes | None]:
         """Return the keys."""
-        return [each.raw_key for each in self._records]
+        return self._block.keys
 
     def values(self) -> Iterable[bytes | None]:
         """Return the values."""
-        return [each.value for each in self._records]
+        return self._block.values
 
     def times_ms(self) -> Iterable[int | None]:
         """Return the timestamps; None for a record without one."""
-        return [None if (at := each.timestamp) is None else _known_ms(at) for each in self._records]
+        return [None if at is None or at < 0 else at for at in self._block.timestamps_ms]
 
     def headers(self) -> Iterable[Sequence[Header]]:
         """Return the headers."""
-        return [each.headers for each in self._records]
+        block = self._block
+        if not block.headers:
+            return repeat((), len(self))
+        found: list[list[Header]] = [[] for _ in range(len(self))]
+        for row, header in zip(block.header_rows, block.headers, strict=True):
+            found[row].append(header)
+        return found
 
     def delivery_counts(self) -> Iterable[int]:
         """Return the delivery counts."""
-        return [self._delivery.delivery_count(each.offset) for each in self._records]
+        ranges = self._delivery.ranges
+        if len(ranges) == 1:
+            return repeat(ranges[0].delivery_count, len(self))
+        return map(self._delivery.delivery_count, self.offsets())
 
 
-def _known_ms(at_ms: int) -> int | None:
-    """Return a timestamp; None for the number that stands for none."""
-    return None if at_ms < 0 else at_ms
+def delivered_columns(delivery: "DeliveredRecords", fields: frozenset[str]) -> Iterator[DeliveredColumns]:
+    """Iterate over the records of a delivery, some thousand at a time. Damaged batches are left out and rejected.
+
+    Args:
+        delivery: The records that a poll has returned of one partition.
+        fields: The names of the columns that are read, besides offsets.
+    """
+    for batches in delivery.blocks():
+        yield DeliveredColumns(delivery, delivery.columns(batches, fields))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from attrs import frozen
 
@@ -16,6 +16,10 @@ __all__ = ["FormattedRecords", "RecordForm", "ValueLines", "read_format"]
 class RecordForm(Protocol):
     """A form in which records are printed."""
 
+    @property
+    def fields(self) -> frozenset[str]:
+        """The names of the columns that it needs, as in `kafka_groups.share.delivery.columns`."""
+
     def text(self, records: PrintableColumns) -> bytes:
         """Return what is printed."""
 
@@ -24,11 +28,13 @@ class RecordForm(Protocol):
 class ValueLines:
     """Values, one a line. Null is an empty line."""
 
+    fields: ClassVar[frozenset[str]] = frozenset({"value"})
+
     def text(self, records: PrintableColumns) -> bytes:
         """Return the lines."""
         if not len(records):
             return b""
-        values = list(records.values())
+        values = records.values()
         try:
             return b"\n".join([*values, b""])  # type: ignore[list-item] # null is the exception
         except TypeError:
@@ -42,10 +48,12 @@ class FormattedRecords:
     Attributes:
         template: What `%` of bytes takes.
         columns: Return the columns that the template has places for.
+        fields: The names of the columns that are needed for those.
     """
 
     template: bytes
     columns: Sequence[Callable[[PrintableColumns], Iterable[Any]]]
+    fields: frozenset[str]
 
     def text(self, records: PrintableColumns) -> bytes:
         """Return the records, one after the other."""
@@ -63,21 +71,20 @@ def read_format(text: str, *, counts_deliveries: bool) -> FormattedRecords:
     Raises:
         ValueError: A letter is unknown.
     """
-    template, columns = bytearray(), list[Callable[[PrintableColumns], Iterable[Any]]]()
+    template, parts = bytearray(), list[_Part]()
     letters = iter(text)
     for letter in letters:
         if letter == "%":
-            template += _place(next(letters, ""), columns, counts_deliveries=counts_deliveries)
+            template += _place(next(letters, ""), parts, counts_deliveries=counts_deliveries)
         elif letter == "\\":
             template += _escaped(next(letters, ""))
         else:
             template += letter.encode()
-    return FormattedRecords(bytes(template), columns)
+    fields = frozenset(each.field for each in parts if each.field)
+    return FormattedRecords(bytes(template), [each.column for each in parts], fields)
 
 
-def _place(
-    letter: str, columns: list[Callable[[PrintableColumns], Iterable[Any]]], *, counts_deliveries: bool
-) -> bytes:
+def _place(letter: str, parts: list["_Part"], *, counts_deliveries: bool) -> bytes:
     if letter == "%":
         return b"%%"
     if letter == _DELIVERIES and not counts_deliveries:
@@ -85,9 +92,8 @@ def _place(
     if letter not in _LETTERS:
         known = ", ".join(f"%{each}" for each in _LETTERS if counts_deliveries or each != _DELIVERIES)
         raise ValueError(f"%{letter} is not a part of a record. Use {known}, or %% for a percent sign.")
-    place, column = _LETTERS[letter]
-    columns.append(column)
-    return place
+    parts.append(_LETTERS[letter])
+    return _LETTERS[letter].place
 
 
 def _escaped(letter: str) -> bytes:
@@ -140,13 +146,28 @@ def _joined(headers: Sequence[Header]) -> bytes:
     return b",".join(b"%b=%b" % (name.encode(), value or b"") for name, value in headers)
 
 
-_LETTERS: Final[Mapping[str, tuple[bytes, Callable[[PrintableColumns], Iterable[Any]]]]] = MappingProxyType({
-    "t": (b"%b", _topics),
-    "p": (b"%d", _partitions),
-    "o": (b"%d", _offsets),
-    "k": (b"%b", _keys),
-    "v": (b"%b", _values),
-    "T": (b"%b", _times),
-    "h": (b"%b", _headers),
-    _DELIVERIES: (b"%d", _deliveries),
+@frozen
+class _Part:
+    """A part of a record in a format.
+
+    Attributes:
+        place: Its place in a template.
+        column: Returns its column.
+        field: The name of the column that has to be read; "" for none.
+    """
+
+    place: bytes
+    column: Callable[[PrintableColumns], Iterable[Any]]
+    field: str = ""
+
+
+_LETTERS: Final[Mapping[str, _Part]] = MappingProxyType({
+    "t": _Part(b"%b", _topics),
+    "p": _Part(b"%d", _partitions),
+    "o": _Part(b"%d", _offsets),
+    "k": _Part(b"%b", _keys, "key"),
+    "v": _Part(b"%b", _values, "value"),
+    "T": _Part(b"%b", _times, "timestamp"),
+    "h": _Part(b"%b", _headers, "headers"),
+    _DELIVERIES: _Part(b"%d", _deliveries),
 })  # fmt: skip

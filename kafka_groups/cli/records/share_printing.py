@@ -8,7 +8,7 @@ from kafka_groups.cli.records.asking_keys import asked_acknowledgement
 from kafka_groups.cli.records.interruption import InterruptedCommandError, Interruption
 from kafka_groups.cli.records.reading_options import ReadingOptions
 from kafka_groups.cli.records.reading_progress import ReadingProgress
-from kafka_groups.cli.records.record_columns import DeliveredColumns
+from kafka_groups.cli.records.record_columns import delivered_columns
 from kafka_groups.cli.records.record_output import RecordOutput
 from kafka_groups.net.clock import Clock
 from kafka_groups.share.consumer import KafkaShareConsumer
@@ -101,26 +101,28 @@ class SharePrinting:
         if not self._consumer.has_fetched and self._clock.now_ms() - self._begun_ms < _JOINING_MS:
             self.progress.note(0)
 
+    def _print(self, records: AnyRecords) -> None:
+        form = self._options.form
+        for delivery in deliveries_of(records):
+            for columns in delivered_columns(delivery, form.fields):
+                self._output.write(form.text(columns))
+                self.progress.note(len(columns))
+
     def _print_all(self, records: AnyRecords) -> None:
         assert self._kind is not None  # noqa: S101 - see `run`
-        for delivery in deliveries_of(records):
-            columns = DeliveredColumns(delivery)
-            self._output.write(self._options.form.text(columns))
-            self.progress.note(len(columns))
+        self._print(records)
         # Only now: what nobody has read is released when the consumer closes.
         self._consumer.acknowledge_all(records, self._kind)
 
     def _ask_for_each(self, records: AnyRecords) -> None:
         """Ask about the one record of a poll."""
-        (delivery,) = deliveries_of(records)
-        self._output.write(self._options.form.text(DeliveredColumns(delivery)))
+        self._print(records)
         kind = asked_acknowledgement(self._interruption)
         if kind is None:
             self.has_quit = True
             return
         self._consumer.acknowledge_all(records, kind)
         self._consumer.commit_sync()
-        self.progress.note(1)
 
     def _acknowledged(self, result: Acknowledged) -> None:
         if result.error is not None:
