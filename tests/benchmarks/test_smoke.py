@@ -65,6 +65,18 @@ def test_records_go_through_the_embedded_broker_end_to_end() -> None:
     assert "small" in result.output
 
 
+@pytest.mark.long
+@pytest.mark.timeout(120)
+def test_records_are_printed_by_turns_with_counting(tmp_path: Path) -> None:
+    written = tmp_path / "figures.json"
+    arguments = ["printing", "--records=8800", "--rounds=1", f"--json={written}"]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    figures = json.loads(written.read_text())["printing"]
+    assert list(figures)[:3] == ["values", "format", "json"]
+    assert min(figures.values()) > 0
+
+
 def test_records_become_tables_of_the_same_size_whatever_the_columns(tmp_path: Path) -> None:
     written = tmp_path / "figures.json"
     result = CliRunner().invoke(
