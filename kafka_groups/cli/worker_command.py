@@ -13,7 +13,7 @@ from kafka_groups.cli.imports import imported_module, told
 from kafka_groups.cli.output import console_for_people
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 from kafka_groups.errors.log_tracebacks import cut_tracebacks
-from kafka_groups.share.workers.running.handler_checks import HandlerCheck
+from kafka_groups.share.workers.running.checks.handler_checks import HandlerCheck
 from kafka_groups.share.workers.worker import Worker, has_handled
 
 __all__ = ["run_worker"]

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from kafka_groups.cli.main import main
-from kafka_groups.share.workers.running.probe import checked_probe_address
+from kafka_groups.share.workers.running.observation.probe import checked_probe_address
 from tests.docs.blocks import ROOT, programs
 from tests.docs.plain_yaml import documents
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from kafka_groups.share.workers.processes.child import ChildControls, ChildProgram, ParentLink
     from kafka_groups.share.workers.processes.supervisor import ChildSupervisor
     from kafka_groups.share.workers.running.background_worker import BackgroundWorker
-    from kafka_groups.share.workers.running.handler_checks import HandlerCheck
+    from kafka_groups.share.workers.running.checks.handler_checks import HandlerCheck
     from kafka_groups.share.workers.running.stop_signals import StopSignals
 
 __all__ = ["DeclaredWorker", "Lifespan", "Worker", "has_handled", "parts_of"]
@@ -194,7 +194,7 @@ class Worker(HandlerDeclarations):
         self._check_may_begin()
         self._has_handled = False
         # Imported here: programs import workers to declare and to test them as well.
-        from kafka_groups.share.workers.running.probe import answering_probes  # noqa: PLC0415
+        from kafka_groups.share.workers.running.observation.probe import answering_probes  # noqa: PLC0415
 
         self._settings = evolve(declared, state_dir=chosen)
         try:
@@ -296,7 +296,7 @@ class Worker(HandlerDeclarations):
         """
         _check_may_block("check", "`await asyncio.to_thread(worker.check)`")
         self._check_may_begin()
-        from kafka_groups.share.workers.running.handler_checks import check_handlers  # noqa: PLC0415 - as in `run`
+        from kafka_groups.share.workers.running.checks.handler_checks import check_handlers  # noqa: PLC0415 - as in `run`
 
         return asyncio.run(check_handlers(self._settings, self._specs))
 
@@ -318,7 +318,7 @@ class Worker(HandlerDeclarations):
         """
         _check_may_block("create_topics", "`await asyncio.to_thread(worker.create_topics)`")
         self._check_may_begin()
-        from kafka_groups.share.workers.running.worker_topics import create_worker_topics  # noqa: PLC0415 - as in `run`
+        from kafka_groups.share.workers.running.checks.worker_topics import create_worker_topics  # noqa: PLC0415 - as in `run`
 
         return asyncio.run(create_worker_topics(self._settings, self._specs))
 

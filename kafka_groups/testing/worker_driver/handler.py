@@ -29,14 +29,14 @@ from kafka_groups.share.workers.rules.steps import (
 )
 from kafka_groups.share.workers.rules.window import WARN_AT
 from kafka_groups.share.workers.running.handler_calls import CallContext, HandlerCalls
-from kafka_groups.share.workers.running.handler_members import HandlerMember, members_of
+from kafka_groups.share.workers.running.handler_group import HandlerGroup
 from kafka_groups.share.workers.running.handler_report import HandlerReport
+from kafka_groups.share.workers.running.handler_setup import handler_rate, handling_rules
 from kafka_groups.share.workers.running.handler_writes import HandlerWrites
+from kafka_groups.share.workers.running.members.handler_members import HandlerMember, members_of
 from kafka_groups.share.workers.running.operations import OperationTimes
-from kafka_groups.share.workers.running.preflight import HandlerGroup
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.share.workers.running.run_watch import RunWatch
-from kafka_groups.share.workers.running.runtime import handler_rate, handling_rules
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.running.slots import HandlerSlots, Mailbox, TaskSlots
 from kafka_groups.telemetry.workers import NoSensors

@@ -6,7 +6,7 @@ from kafka_groups.net.clock import Clock
 from kafka_groups.records.confirmed.writes import RecordToWrite
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.rules.retry_topics.retried_records import retry_state_of
-from kafka_groups.share.workers.running.handler_members import HandlerMember
+from kafka_groups.share.workers.running.members.handler_members import HandlerMember
 from kafka_groups.testing.worker_driver.records import LOG_APPEND_TIME, LogContent, RecordLog, delivered
 
 __all__ = ["RetryQueue"]

@@ -18,8 +18,9 @@ from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.health import HAS_STOPPED, Health, stopped_health
 from kafka_groups.share.workers.lifespans import enter_lifespan
 from kafka_groups.share.workers.rules.process_gate import ProcessGate
+from kafka_groups.share.workers.running.checks.preflight import check_group_dead_letters
+from kafka_groups.share.workers.running.handler_group import HandlerGroup
 from kafka_groups.share.workers.running.opened_dependencies import open_dependencies
-from kafka_groups.share.workers.running.preflight import HandlerGroup, check_group_dead_letters
 from kafka_groups.share.workers.worker import Worker, parts_of
 from kafka_groups.testing.clock import VirtualClock
 from kafka_groups.testing.worker_driver.deliveries import Outcome, WorkerDelivery

@@ -14,7 +14,7 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share import Reject, Retry, RetryTopics, Worker, current_attempt
 from kafka_groups.share.workers.rules.failures.backoffs import Backoff
 from kafka_groups.share.workers.running import driver
-from kafka_groups.share.workers.running.retry_topic_checks import retry_topic_configs
+from kafka_groups.share.workers.running.checks.retry_topic_checks import retry_topic_configs
 from kafka_groups.share.workers.running.runtime import WorkerRuntime
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.telemetry.workers import WorkerTelemetry

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from attrs import frozen
 
 from kafka_groups.net.clock import SystemClock
-from kafka_groups.share.workers.running.retry_topic_checks import retry_topic_configs
+from kafka_groups.share.workers.running.checks.retry_topic_checks import retry_topic_configs
 from tests.support.cluster_client import Topic
 from tests.support.conditions import wait_until
 from tests.support.workers.retried_verdicts import RetriedRecords

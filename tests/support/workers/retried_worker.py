@@ -19,7 +19,7 @@ from kafka_groups import Backoff, Retry, RetryTopics, Worker, current_attempt
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.share.workers.rules.origins import RecordOrigin
 from kafka_groups.share.workers.rules.retry_topics import delay_rules
-from kafka_groups.share.workers.running import handler_members
+from kafka_groups.share.workers.running.members import handler_members
 
 __all__ = ["SETTINGS_VARIABLE", "RetriedEntry", "RetriedJournal", "RetriedNature", "RetriedSettings", "RetriedStep"]
 

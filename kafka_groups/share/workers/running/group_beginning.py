@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from kafka_groups.share.workers.group_start import set_group_start
 from kafka_groups.share.workers.handlers import HandlerSpec
-from kafka_groups.share.workers.running.handler_members import group_starts
-from kafka_groups.share.workers.running.runtime import connection_of
+from kafka_groups.share.workers.running.handler_setup import connection_of
+from kafka_groups.share.workers.running.members.handler_members import group_starts
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.running.stop_signals import StartInterrupted, StopSignals
 

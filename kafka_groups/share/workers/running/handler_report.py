@@ -16,8 +16,8 @@ from kafka_groups.share.workers.rules.outbox import EventKind
 from kafka_groups.share.workers.rules.steps import InvokeHandler, WriteOutputs, WritePurpose, WriteRecords
 from kafka_groups.share.workers.rules.window import NOT_READY_AT, WARN_AT, WindowUse
 from kafka_groups.share.workers.running.event_log import HandlerLog
-from kafka_groups.share.workers.running.handler_observation import HandlerObservation
-from kafka_groups.share.workers.running.preflight import HandlerGroup
+from kafka_groups.share.workers.running.handler_group import HandlerGroup
+from kafka_groups.share.workers.running.observation.handler_observation import HandlerObservation
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.telemetry.workers import WorkerObserver
 from kafka_groups.types import AcknowledgeType, ConsumerState, TopicIdPartition

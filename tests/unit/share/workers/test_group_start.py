@@ -24,8 +24,8 @@ from kafka_groups.protocol.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsResponse,
 )
-from kafka_groups.share.workers.running.handler_checks import check_handlers
-from kafka_groups.share.workers.running.runtime import connection_of
+from kafka_groups.share.workers.running.checks.handler_checks import check_handlers
+from kafka_groups.share.workers.running.handler_setup import connection_of
 from kafka_groups.share.workers.start_option import RESET, checked_start
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.workers.retry_worlds import RetryStage

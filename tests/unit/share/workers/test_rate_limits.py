@@ -8,7 +8,7 @@ from kafka_groups.errors import ConfigurationError
 from kafka_groups.share import RateLimit, Worker
 from kafka_groups.share.workers.rate_limits import rate_rule
 from kafka_groups.share.workers.rules.handler_rate import RateRule
-from kafka_groups.share.workers.running.runtime import handler_rate
+from kafka_groups.share.workers.running.handler_setup import handler_rate
 
 FORMS = r"give '10/s', '100/m', '1000/h' or RateLimit\(10, per=1.0, burst=10\)"
 

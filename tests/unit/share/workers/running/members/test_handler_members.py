@@ -7,7 +7,7 @@ import pytest
 from kafka_groups import ShareRecord
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share import current_attempt
-from kafka_groups.share.workers.running.handler_members import group_starts, members_of
+from kafka_groups.share.workers.running.members.handler_members import group_starts, members_of
 from kafka_groups.share.workers.start_option import GroupStart
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.workers.retry_worlds import PREFIX, RetryStage

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from kafka_groups.errors import ConfigurationError, GroupMaxSizeReachedError
 from kafka_groups.errors.texts import counted
 from kafka_groups.share.workers.group_queries import UNANSWERED
-from kafka_groups.share.workers.running.handler_members import HandlerMember
+from kafka_groups.share.workers.running.members.handler_members import HandlerMember
 
 __all__ = ["FullRetryGroup"]
 

@@ -15,7 +15,7 @@ from kafka_groups.protocol.messages.metadata import (
 )
 from kafka_groups.share import RetryTopics, Worker
 from kafka_groups.share.aio import hooks_of
-from kafka_groups.share.workers.running.worker_topics import create_worker_topics
+from kafka_groups.share.workers.running.checks.worker_topics import create_worker_topics
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.workers.worlds import DEAD, WorkerWorld, simulate
 

@@ -6,7 +6,7 @@ from kafka_groups.broker.faults import answer
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_configs import DescribeConfigsResponse, DescribeConfigsResult
-from kafka_groups.share.workers.running.handler_checks import HandlerCheck, check_handlers
+from kafka_groups.share.workers.running.checks.handler_checks import HandlerCheck, check_handlers
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.workers.worlds import DEAD, WorkerWorld, simulate
 

@@ -7,9 +7,9 @@ from attrs import frozen
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.workers.group_start import check_group_start
 from kafka_groups.share.workers.handlers import HandlerSpec
-from kafka_groups.share.workers.running.handler_members import HandlerMember, group_starts
-from kafka_groups.share.workers.running.preflight import preflight
-from kafka_groups.share.workers.running.runtime import connection_of, handling_rules, worker_consumer
+from kafka_groups.share.workers.running.checks.preflight import preflight
+from kafka_groups.share.workers.running.handler_setup import connection_of, handling_rules, worker_consumer
+from kafka_groups.share.workers.running.members.handler_members import HandlerMember, group_starts
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 from kafka_groups.share.workers.start_option import GroupStart
 

@@ -1,6 +1,6 @@
 """The rate of events in the last ten seconds."""
 
-from kafka_groups.share.workers.running.recent_rate import RecentRate
+from kafka_groups.share.workers.running.observation.recent_rate import RecentRate
 
 
 def test_the_rate_is_that_of_the_last_ten_seconds() -> None:

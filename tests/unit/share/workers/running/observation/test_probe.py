@@ -10,7 +10,7 @@ import pytest
 from kafka_groups import Worker, telemetry
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.share.workers.health import Health
-from kafka_groups.share.workers.running.probe import answering_probes, checked_probe_address
+from kafka_groups.share.workers.running.observation.probe import answering_probes, checked_probe_address
 
 
 class FixedHealth(Worker):

@@ -10,9 +10,9 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_configs import DescribeConfigsResponse, DescribeConfigsResult
 from kafka_groups.share import RetryTopics, Worker
-from kafka_groups.share.workers.running.handler_checks import HandlerCheck, check_handlers
-from kafka_groups.share.workers.running.preflight import check_group_dead_letters
-from kafka_groups.share.workers.running.retry_topic_checks import retry_topic_configs
+from kafka_groups.share.workers.running.checks.handler_checks import HandlerCheck, check_handlers
+from kafka_groups.share.workers.running.checks.preflight import check_group_dead_letters
+from kafka_groups.share.workers.running.checks.retry_topic_checks import retry_topic_configs
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.workers.worlds import DEAD, WorkerWorld, simulate
 

@@ -3,7 +3,7 @@
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.rules.record_writes import RecordWrites
 from kafka_groups.share.workers.rules.window import RecordWindows, WindowUse
-from kafka_groups.share.workers.running.recent_rate import RecentRate
+from kafka_groups.share.workers.running.observation.recent_rate import RecentRate
 from kafka_groups.share.workers.running.results import RunResult
 from kafka_groups.telemetry.handler_details import FullestWindow, HandlerDetails, LastFailure
 

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 from attrs import evolve
 
-from kafka_groups.share.workers.running.status_page import status_page
+from kafka_groups.share.workers.running.observation.status_page import status_page
 from tests.support.worker_statuses import GOLDEN, busy_status, idle_handler
 
 PAGE = GOLDEN / "page.html"

@@ -18,7 +18,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.errors.texts import counted, named, sentences
 from kafka_groups.share.workers.handlers import HandlerSpec
-from kafka_groups.share.workers.running.retry_topic_checks import retry_topic_configs
+from kafka_groups.share.workers.running.checks.retry_topic_checks import retry_topic_configs
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
 
 __all__ = ["create_worker_topics"]

@@ -19,10 +19,9 @@ from kafka_groups.share.workers.rules.retry_topics.retried_records import retrie
 from kafka_groups.share.workers.rules.retry_topics.retry_headers import RetryState
 from kafka_groups.share.workers.rules.retry_topics.retry_rules import RetryRules, retry_rules
 from kafka_groups.share.workers.rules.retry_topics.written_again import forwarded_record, untried_state
-from kafka_groups.share.workers.running.preflight import AnyConsumer, HandlerGroup, preflight
 from kafka_groups.share.workers.start_option import EARLIEST, GroupStart
 
-__all__ = ["HandlerMember", "group_starts", "member_preflight", "members_of", "retry_group"]
+__all__ = ["HandlerMember", "group_starts", "members_of", "retry_group"]
 
 
 def retry_group(group_id: str) -> str:
@@ -125,12 +124,3 @@ def group_starts(start: GroupStart | None, handlers: Sequence[HandlerSpec], grou
         (f"retry_topics of handler {each.name}" for each in handlers if each.retry_topics is not None), None
     )
     return starts if declared is None else [*starts, GroupStart(retry_group(group_id), EARLIEST, declared)]
-
-
-async def member_preflight(consumer: AnyConsumer, member: HandlerMember, *, has_start: bool) -> HandlerGroup:
-    """Look at the group and the topics of a member before it joins; see `preflight`."""
-    if not member.is_retry:
-        return await preflight(consumer, member.group_id, member.spec, has_start=has_start)
-    # The start of this group is set in any case. Its topics were checked with those that the handler writes to.
-    spec = evolve(member.spec, retry_topics=None)
-    return await preflight(consumer, member.group_id, spec, has_start=True)

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve
 
 from kafka_groups.client.events import listed
 from kafka_groups.errors import BrokerError, ConfigurationError, KafkaGroupsError, UnknownTopicOrPartitionError
@@ -21,9 +21,11 @@ from kafka_groups.share.workers.group_settings import (
     start_note,
 )
 from kafka_groups.share.workers.handlers import HandlerSpec
-from kafka_groups.share.workers.running.retry_topic_checks import checked_retry_topics
+from kafka_groups.share.workers.running.checks.retry_topic_checks import checked_retry_topics
+from kafka_groups.share.workers.running.handler_group import HandlerGroup
+from kafka_groups.share.workers.running.members.handler_members import HandlerMember
 
-__all__ = ["AnyConsumer", "HandlerGroup", "preflight"]
+__all__ = ["AnyConsumer", "check_group_dead_letters", "member_preflight", "preflight"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
 
@@ -32,25 +34,6 @@ _TIMESTAMPS = "message.timestamp.type"
 _TIMEOUT_S = 30.0
 
 AnyConsumer = AsyncKafkaShareConsumer[Any, Any]
-
-
-@frozen
-class HandlerGroup:
-    """The facts about a group that its handler needs.
-
-    Attributes:
-        delivery_limit: After how many deliveries a record is archived; Kafka's default if it is unknown.
-        record_locks: How many offsets of a partition may be in flight; Kafka's default if it is unknown.
-        dead_letter_topic: The brokers' own dead-letter topic of the group (Kafka 4.4); None without one.
-        missing: The handler's topics that do not exist.
-        notes: Warnings about settings.
-    """
-
-    delivery_limit: int
-    record_locks: int
-    dead_letter_topic: str | None
-    missing: Sequence[str] = ()
-    notes: Sequence[str] = ()
 
 
 async def preflight(
@@ -92,6 +75,15 @@ async def preflight(
         _LOG.warning("Handler %s: %s", spec.name, note)
     limit = settings.delivery_limit or DEFAULT_DELIVERY_LIMIT
     return HandlerGroup(limit, settings.record_locks or DEFAULT_RECORD_LOCKS, own, missing, notes)
+
+
+async def member_preflight(consumer: AnyConsumer, member: HandlerMember, *, has_start: bool) -> HandlerGroup:
+    """Look at the group and the topics of a member before it joins; see `preflight`."""
+    if not member.is_retry:
+        return await preflight(consumer, member.group_id, member.spec, has_start=has_start)
+    # The start of this group is set in any case. Its topics were checked with those that the handler writes to.
+    spec = evolve(member.spec, retry_topics=None)
+    return await preflight(consumer, member.group_id, spec, has_start=True)
 
 
 def _written_topics(spec: HandlerSpec) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.http_answers import HttpAnswer, HttpAnswers, plain_answer
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.health import Health
-from kafka_groups.share.workers.running.status_page import status_page
+from kafka_groups.share.workers.running.observation.status_page import status_page
 from kafka_groups.share.workers.status import WorkerStatus, worker_status
 from kafka_groups.telemetry.sources import Measured, TelemetrySource
 from kafka_groups.telemetry.workers import WorkerTelemetry

@@ -1,0 +1,1 @@
+"""Checks of groups, topics and rights before a worker starts."""
