@@ -46,7 +46,7 @@ _COMMANDS = {
     "offsets": (
         "kafka_groups.cli.admin.offsets.offsets_command",
         "offsets",
-        "Show, reset and delete the offsets of a share group.",
+        "Show, reset and delete the offsets of share groups.",
     ),
     "produce": (
         "kafka_groups.cli.records.produce_command",

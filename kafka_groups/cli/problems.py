@@ -1,10 +1,14 @@
 """Failures of a command, as one line each and as entries of its document."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
 from attrs import frozen
 
 from kafka_groups.cli.documents.document import ErrorEntry
-from kafka_groups.errors import BrokerError
-from kafka_groups.errors.texts import sentences, text_of
+from kafka_groups.errors import BrokerError, error_for
+from kafka_groups.errors.texts import GRANT_IT, sentences, text_of
 from kafka_groups.protocol.error_codes import ErrorCode
 
 __all__ = ["CommandProblem", "problem_of"]
@@ -41,6 +45,40 @@ class CommandProblem:
 
 
 def problem_of(resource: str, error: Exception) -> CommandProblem:
-    """Return an error about a resource."""
-    code = ErrorCode(error.code).name if isinstance(error, BrokerError) else None
-    return CommandProblem(resource, text_of(error), code=code)
+    """Return an error about a resource. What to do is apart from what happened, if it is known."""
+    text, code = text_of(error), _code_of(error)
+    message, grants, command = text.partition(f" {GRANT_IT}")
+    if grants:
+        return CommandProblem(resource, message, f"{GRANT_IT}{command}", code)
+    if code is not None and _is_bare(text, code, resource):
+        return CommandProblem(resource, _sentence(code), _REMEDIES.get(code, "").format(resource) or None, code)
+    return CommandProblem(resource, text, code=code)
+
+
+def _code_of(error: Exception) -> str | None:
+    return ErrorCode(error.code).name if isinstance(error, BrokerError) else None
+
+
+def _is_bare(text: str, code: str, resource: str) -> bool:
+    """Return whether a text is the name of the error alone, perhaps with the resource: brokers explain few errors."""
+    return text == code or text in {f"{code}: {about}{resource}" for about in ("", "the topic ", "group ")}
+
+
+def _sentence(code: str) -> str:
+    return _SENTENCES.get(code) or str(error_for(ErrorCode[code]))
+
+
+_SENTENCES: Final[Mapping[str, str]] = MappingProxyType({
+    "NON_EMPTY_GROUP": "It has members",
+    "GROUP_SUBSCRIBED_TO_TOPIC": "Members of the group read the topic",
+    "UNKNOWN_TOPIC_OR_PARTITION": "It does not exist",
+    "TRANSACTIONAL_ID_NOT_FOUND": "It does not exist",
+    "TOPIC_ALREADY_EXISTS": "It exists already",
+})  # fmt: skip
+"""The sentences for errors, by Kafka's name, whose classes say it in more or other words."""
+
+_REMEDIES: Final[Mapping[str, str]] = MappingProxyType({
+    "NON_EMPTY_GROUP": "Stop them, or wait until their sessions time out, and try again",
+    "GROUP_SUBSCRIBED_TO_TOPIC": "Stop them, or have them read other topics, and try again",
+    "SECURITY_DISABLED": "Set authorizer.class.name on its brokers",
+})  # fmt: skip

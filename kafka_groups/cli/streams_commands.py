@@ -13,7 +13,7 @@ _COMMANDS = {
         "Print the configurations of the streams group GROUP, or change some.",
     ),
     "delete": (
-        "kafka_groups.cli.admin.streams",
+        "kafka_groups.cli.admin.streams_groups.delete_streams_groups",
         "delete",
         "Delete streams groups that have no members, and their committed offsets.",
     ),
@@ -23,18 +23,22 @@ _COMMANDS = {
         "Sum the delays of 336,776 real flights, exactly once, while one process joins late and another is killed.",
     ),
     "describe": (
-        "kafka_groups.cli.admin.streams",
+        "kafka_groups.cli.admin.streams_groups.describe_streams_groups",
         "describe",
         "Print the state, lag, topology and members of streams groups, or of applications with group.protocol=classic.",
     ),
-    "list": ("kafka_groups.cli.admin.streams", "list_groups", "Print each streams group and its state."),
+    "list": (
+        "kafka_groups.cli.admin.streams_groups.list_streams_groups",
+        "list_groups",
+        "Print each streams group and its state.",
+    ),
     "offsets": (
-        "kafka_groups.cli.admin.streams_offsets",
+        "kafka_groups.cli.admin.streams_groups.streams_offsets",
         "offsets",
         "Show, move and delete the committed offsets of a streams group.",
     ),
     "plan": (
-        "kafka_groups.cli.admin.streams_plan",
+        "kafka_groups.cli.admin.streams_groups.streams_plan",
         "plan",
         "Print what a task assignor would do to the running streams group GROUP.",
     ),

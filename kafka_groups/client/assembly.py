@@ -5,14 +5,17 @@ A client adds its own request managers. Building an `Assembly` opens nothing and
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from attrs import field, frozen
 
+from kafka_groups.acls import AclOperation
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.engine import ClientEngine
-from kafka_groups.client.metadata import Metadata, MetadataManager
+from kafka_groups.client.metadata import Metadata, MetadataManager, topic_refusals
+from kafka_groups.client.principals import principal_of
 from kafka_groups.client.reachability import Reachability
 from kafka_groups.client.requests import RequestManager
 from kafka_groups.client.router import ConnectionSettings, Router
@@ -110,6 +113,11 @@ class Assembly:
         """Logs the client's warnings, at growing intervals."""
         return self._router.rate_limited_log
 
+    @property
+    def principal(self) -> str | None:
+        """The user that the brokers know the client as, or None if the client does not know."""
+        return principal_of(self._config)
+
     def features_of(self, node_id: int) -> Mapping[str, int]:
         """Return the levels of finalized features that a broker told when its control connection was last opened."""
         return self._router.features_of(node_id)
@@ -126,9 +134,17 @@ class Assembly:
         """Return a new back-off with the configured waits."""
         return BackoffTimer(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self.rng)
 
-    def metadata_manager(self, *, max_age_ms: int, allow_auto_create: bool) -> MetadataManager:
-        """Return a manager that keeps the metadata of topics fresh."""
-        return MetadataManager(
+    def metadata_manager(
+        self, *, max_age_ms: int, allow_auto_create: bool, purpose: AclOperation | None = None
+    ) -> MetadataManager:
+        """Return a manager that keeps the metadata of topics fresh.
+
+        Args:
+            max_age_ms: See `MetadataManager`.
+            allow_auto_create: See `MetadataManager`.
+            purpose: What the client does with the topics, for texts about missing rights.
+        """
+        made = MetadataManager(
             self.metadata,
             self.errors,
             max_age_ms=max_age_ms,
@@ -136,11 +152,15 @@ class Assembly:
             backoff=self.backoff(),
             allow_auto_create=allow_auto_create,
         )
+        made.refusals = partial(topic_refusals, principal=self.principal, purpose=purpose)
+        return made
 
     def coordinator(self, group_id: str) -> CoordinatorManager:
         """Return a manager that finds the coordinator of a group of which the client is a member."""
         timeout_ms = self._config.request_timeout_ms
-        return CoordinatorManager(group_id, self.metadata, self.errors, backoff=self.backoff(), timeout_ms=timeout_ms)
+        made = CoordinatorManager(group_id, self.metadata, self.errors, backoff=self.backoff(), timeout_ms=timeout_ms)
+        made.principal = self.principal
+        return made
 
     def engine(self, managers: Sequence[RequestManager], on_turn: Callable[[], None]) -> ClientEngine:
         """Return the engine that drives these managers, in this order; `on_turn` is called after every turn."""

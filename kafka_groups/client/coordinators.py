@@ -1,9 +1,11 @@
 """Finds the coordinator of a group or of a transactional id (FindCoordinator, KIP-699)."""
 
+from kafka_groups.acls import AclOperation
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.metadata import Metadata
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
+from kafka_groups.client.rights import explained
 from kafka_groups.errors import error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -28,6 +30,9 @@ class CoordinatorManager:
         backoff: Delays lookups after failures.
         timeout_ms: How long to wait for a response (`request.timeout.ms`).
         key_type: What the key is.
+
+    Attributes:
+        principal: Who asks, for texts about missing rights; None if the client does not know.
     """
 
     def __init__(
@@ -40,6 +45,7 @@ class CoordinatorManager:
         timeout_ms: int,
         key_type: CoordinatorType = CoordinatorType.GROUP,
     ) -> None:
+        self.principal: str | None = None
         self._key = key
         self._key_type = key_type
         self._metadata = metadata
@@ -93,8 +99,10 @@ class CoordinatorManager:
         self.node_id = found.node_id
 
     def _refused(self, found: Coordinator, now_ms: int) -> None:
-        what = "group" if self._key_type is CoordinatorType.GROUP else "transactional id"
-        error = error_for(found.error_code, f"{found.error_message or found.error_code.name} ({what} {self._key})")
+        is_group = self._key_type is CoordinatorType.GROUP
+        what, purpose = ("group", AclOperation.READ) if is_group else ("transactional id", AclOperation.WRITE)
+        told = error_for(found.error_code, f"{found.error_message or found.error_code.name} ({what} {self._key})")
+        error = explained(told, ApiKey.FIND_COORDINATOR, (self._key,), self.principal, purpose)
         # COORDINATOR_NOT_AVAILABLE, for example, while __consumer_offsets is being created. Others, such as denied
         # access, are final (CoordinatorRequestManager.onFailedResponse in Java).
         if error.retriable:

@@ -5,10 +5,12 @@ from uuid import UUID
 
 from attrs import frozen
 
+from kafka_groups.acls import AclOperation
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.events import Area, listed
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
+from kafka_groups.client.rights import refused
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError, error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
@@ -203,8 +205,19 @@ class Metadata:
         return changed
 
 
-def topic_refusals(code: ErrorCode, topics: Sequence[str]) -> Iterable[KafkaGroupsError]:
-    """Return one error for all topics that a broker refuses to describe."""
+def topic_refusals(
+    code: ErrorCode, topics: Sequence[str], *, principal: str | None = None, purpose: AclOperation | None = None
+) -> Iterable[KafkaGroupsError]:
+    """Return one error for all topics that a broker refuses to describe.
+
+    Args:
+        code: The error.
+        topics: The topics.
+        principal: Who may not describe them; None if the client does not know.
+        purpose: What the client does with the topics.
+    """
+    if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        return (refused(ApiKey.METADATA, code, topics, principal, purpose),)
     return (error_for(code, f"{code.name}: {', '.join(topics)}"),)
 
 

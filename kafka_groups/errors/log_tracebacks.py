@@ -2,9 +2,24 @@
 
 import logging
 
+from kafka_groups.errors.local import KafkaGroupsError
 from kafka_groups.errors.texts import traceback_of
 
-__all__ = ["cut_tracebacks"]
+__all__ = ["cut_tracebacks", "log_end"]
+
+
+def log_end(log: logging.Logger, what: str, error: BaseException) -> None:
+    """Log the error that ends something. One that says what to do, such as a missing right, needs no traceback.
+
+    Args:
+        log: The log.
+        what: What ends, as a sentence without its full stop.
+        error: The error.
+    """
+    if isinstance(error, KafkaGroupsError) and error.says_remedy:
+        log.error("%s: %s", what, error)
+    else:
+        log.error(what, exc_info=error)
 
 
 def cut_tracebacks(log: logging.Logger) -> None:

@@ -5,6 +5,7 @@ import traceback
 from collections.abc import Iterable
 
 __all__ = [
+    "GRANT_IT",
     "LONGEST_TEXT",
     "counted",
     "joined",
@@ -20,11 +21,15 @@ __all__ = [
 LONGEST_TEXT = 2_000
 """The most characters of an error's text, and of a header of a dead letter."""
 
+GRANT_IT = "Grant it: "
+"""Stands before the command that grants a missing right, at the end of a text."""
+
 _LONGEST_REPR = 500
 _LONGEST_TRACE = 20_000
 
 _ENDS = (".", "!", "?", "…")
 """The last characters of texts that need no full stop."""
+_COMMAND_AT_END = re.compile(rf"{GRANT_IT}.*--operation [A-Z_]+\Z")
 
 
 def named(error: BaseException) -> str:
@@ -61,7 +66,9 @@ def _cut(text: str, most: int) -> str:
 
 def sentences(*texts: str) -> str:
     """Join texts so that each ends with one full stop, such as an error's text and advice. Empty ones are left out."""
-    return " ".join(map(_ended, filter(None, map(str.strip, texts))))
+    *before, last = list(filter(None, map(str.strip, texts))) or [""]
+    # A command that is to be copied ends as it is.
+    return " ".join((*map(_ended, before), last if _COMMAND_AT_END.search(last) else _ended(last) if last else ""))
 
 
 def _ended(text: str) -> str:

@@ -127,7 +127,7 @@ class RecordsClient:
         explained = self._explained(topics) if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED else {}
         yield from explained.values()
         if unexplained := [topic for topic in topics if topic not in explained]:
-            yield from topic_refusals(code, unexplained)
+            yield from topic_refusals(code, unexplained, principal=self._assembly.principal)
 
     def _explained(self, topics: Sequence[str]) -> Mapping[str, KafkaGroupsError]:
         return {

@@ -39,7 +39,6 @@ __all__ = ["EnginePlane", "EnginePlaneConfig"]
 _ASKING_MS = 1_000
 """The time for each question, in which a worker does nothing else. It repeats what fails."""
 _COUNTING_MS = 5_000
-_SOMEBODY = "The client's user"
 
 
 @frozen(kw_only=True)
@@ -92,7 +91,7 @@ class EnginePlane(DataPlane):
         self._client = client = RecordsClient(
             config.connection, environment, metadata_max_age_ms=config.metadata_max_age_ms
         )
-        self._principal = config.principal or _SOMEBODY
+        self._principal = config.principal
         self._sources = RecordReader(client, _fetch_options(config.sources, Lane.DATA, self._principal), "sources")
         restoring = _fetch_options(config.restorer, Lane.RESTORATION, self._principal)
         self._restorer = RecordReader(client, restoring, "restore")
@@ -373,7 +372,7 @@ class EnginePlane(DataPlane):
                     self._asker.close()
 
 
-def _fetch_options(config: ReaderConfig, lane: Lane, principal: str) -> FetchOptions:
+def _fetch_options(config: ReaderConfig, lane: Lane, principal: str | None) -> FetchOptions:
     return FetchOptions(
         limits=ReadingLimits(
             min_bytes=config.fetch_min_bytes,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.calls.partition_offsets import LATEST, offsets_at
@@ -25,7 +25,7 @@ from kafka_groups.records.producing.identity import ProducerIdentity
 from kafka_groups.records.producing.produce import ProduceManager
 from kafka_groups.records.producing.produce_settings import ProduceSettings
 from kafka_groups.records.producing.producer_sensors import ProducerSensors
-from kafka_groups.records.producing.refusal_texts import not_writable
+from kafka_groups.records.producing.refusal_texts import not_writable, without_id
 from kafka_groups.types import TopicPartition
 
 __all__ = ["EngineWriter", "EngineWriterSettings", "writer_settings"]
@@ -58,6 +58,7 @@ def writer_settings(config: ProducerConfig, *, principal: str | None, is_transac
         request_timeout_ms=config.request_timeout_ms,
         max_request_bytes=config.max_request_size,
         max_in_flight=config.max_in_flight_requests_per_connection,
+        principal=principal,
     )
     batches = AccumulatorSettings(
         batch_bytes=config.batch_size,
@@ -66,7 +67,7 @@ def writer_settings(config: ProducerConfig, *, principal: str | None, is_transac
         max_request_bytes=config.max_request_size,
         form=BatchSettings(Compression[config.compression_type.upper()], config.codec_level, is_transactional),
     )
-    return EngineWriterSettings(batches, requests if principal is None else evolve(requests, principal=principal))
+    return EngineWriterSettings(batches, requests)
 
 
 class DrivenIdentity(ProducerIdentity, RequestManager, Protocol):
@@ -115,7 +116,10 @@ class EngineWriter:
         self.sensors = ProducerSensors(client.steady_clock.now_ms)
         self._accumulator = RecordAccumulator(settings.batches, partition_count, rng, client.turn, self.sensors)
         self._identity = identity or IdempotentIdentity(
-            client.errors, client.backoff(), settings.requests.request_timeout_ms
+            client.errors,
+            client.backoff(),
+            settings.requests.request_timeout_ms,
+            denial=lambda code: without_id(code, sorted(self._topics), settings.requests.principal),
         )
         self._produce = ProduceManager(
             self._accumulator,

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping
 
+from kafka_groups.acls import AclOperation
 from kafka_groups.client.assembly import Assembly
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.group_configs import GroupConfigsManager, GroupNumbers
@@ -46,7 +47,9 @@ class ShareClient:
         self._changed: Callable[[], None] | None = None
         self._process_id = os.getpid()
         self._metadata = assembly.metadata_manager(
-            max_age_ms=config.metadata_max_age_ms, allow_auto_create=config.allow_auto_create_topics
+            max_age_ms=config.metadata_max_age_ms,
+            allow_auto_create=config.allow_auto_create_topics,
+            purpose=AclOperation.READ,
         )
         coordinator = assembly.coordinator(config.group_id)
         self.membership = self._membership(coordinator)
@@ -69,7 +72,12 @@ class ShareClient:
     def _membership(self, coordinator: CoordinatorManager) -> ShareMembership:
         config = self._config
         return ShareMembership(
-            MemberIdentity(config.group_id, member_id_of(random_uuid(self._assembly.rng)), config.client_rack or None),
+            MemberIdentity(
+                config.group_id,
+                member_id_of(random_uuid(self._assembly.rng)),
+                config.client_rack or None,
+                self._assembly.principal,
+            ),
             coordinator=coordinator,
             errors=self._errors,
             timer=HeartbeatTimer(self._assembly.backoff()),

@@ -24,7 +24,6 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType({
     "StreamsGroupHeartbeat join, internal topics to create": (
         "Kafka creates topics by a request of the client's own, which asks for DESCRIBE_CONFIGS and ignores the answer"
     ),
-    "UpdateFeatures": "share.version 2 is not supported",
 })  # fmt: skip
 """Entries of the file whose last steps differ here for a reason that has nothing to do with rights."""
 

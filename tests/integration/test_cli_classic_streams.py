@@ -21,6 +21,7 @@ from kafka_groups.streams import StreamsBuilder, Topology
 from kafka_groups.testing import FAST_SETTINGS, EmbeddedCluster
 from kafka_groups.types import TaskId
 from tests.support.cluster_client import ClusterClient, Topic
+from tests.support.commands import rows
 from tests.support.members.classic_member import ClassicMember
 from tests.support.members.shown_classic_groups import PROCESS, assigned, joined_with
 from tests.support.requests.raw_client import RawClient
@@ -104,7 +105,7 @@ async def member(cluster: EmbeddedCluster) -> AsyncIterator[ClassicMember]:
 
 async def test_a_classic_group_is_described(cluster: EmbeddedCluster, run: Run, member: ClassicMember) -> None:
     described = await run("describe", "app", "absent")
-    assert (described.exit_code, described.stderr) == (1, "absent: Group absent not found.\n")
+    assert (described.exit_code, described.stderr) == (1, "absent: Group absent not found (GROUP_ID_NOT_FOUND)\n")
     assert described.stdout.splitlines() == [
         f"app Stable lag={RECORDS - 2} members=1 protocol=classic",
         f"  process {PROCESS}",
@@ -132,7 +133,7 @@ async def test_brokers_without_streams_groups(cluster: EmbeddedCluster, run: Run
     described = await run("describe", "app", "absent")
     cluster.faults.remove(rule)
     assert described.stdout.startswith(f"app Stable lag={RECORDS - 2} members=1 protocol=classic\n")
-    assert described.stderr == "absent: There is no classic group absent.\n"
+    assert described.stderr == "absent: There is no classic group absent (GROUP_ID_NOT_FOUND)\n"
 
 
 async def test_other_groups_are_named_by_their_type(cluster: EmbeddedCluster, run: Run, member: ClassicMember) -> None:
@@ -151,38 +152,41 @@ async def test_an_application_is_reset_without_java(cluster: EmbeddedCluster, ru
     reset = ("offsets", "reset", "app", "--all-input-topics", "--to-earliest")
     running = await run(*reset, "--execute", *TOPOLOGY)
     assert (running.exit_code, running.stdout) == (1, "")
-    assert "The classic group app has members (it is Stable). Stop its application first." in running.stderr
+    assert (
+        "The classic group app has members (it is Stable). Stop its application first (NON_EMPTY_GROUP)"
+        in running.stderr
+    )
     await member.leave()
-    listed = (await run("offsets", "list", "app", *TOPOLOGY)).stdout.splitlines()
+    listed = rows((await run("offsets", "list", "app", *TOPOLOGY)).stdout)
     assert listed == [
-        f"{WORDS}-0 offset=none end=0 lag=0",
-        f"{WORDS}-1 offset=none end=0 lag=0",
-        f"orders-0 offset=2 end={RECORDS} lag={RECORDS - 2}",
-        "orders-1 offset=none end=0 lag=0",
+        f"app {WORDS} 0 - 0 0",
+        f"app {WORDS} 1 - 0 0",
+        f"app orders 0 2 {RECORDS} {RECORDS - 2}",
+        "app orders 1 - 0 0",
     ]
     wrong = await run(*reset, "--execute", "--delete-internal-topic", "orders", *TOPOLOGY)
-    assert wrong.stderr == f"Error: orders is not an internal topic of app; those are {COUNTS}, {WORDS}\n"
-    moved = "orders-0 offset=0\norders-1 offset=0\n"
-    assert (await run(*reset, "--dry-run", *TOPOLOGY)).stdout == moved
-    assert (await run("offsets", "list", "app", *TOPOLOGY)).stdout.splitlines() == listed
+    assert wrong.stderr == f"app: orders is not an internal topic of app. Those are {COUNTS}, {WORDS}.\n"
+    moved = ["app orders 0 0", "app orders 1 0"]
+    assert rows((await run(*reset, "--dry-run", *TOPOLOGY)).stdout) == moved
+    assert rows((await run("offsets", "list", "app", *TOPOLOGY)).stdout) == listed
     some = await run(*reset, "--execute", "--delete-internal-topic", WORDS, *TOPOLOGY)
-    assert some.stdout == f"{moved}{WORDS}: deleted\n"
+    assert rows(some.stdout) == [*moved, f"app {WORDS} - deleted"]
     rest = await run(*reset, "--execute", "--delete-all-internal-topics", *TOPOLOGY)
-    assert (rest.exit_code, rest.stdout) == (0, f"{moved}{COUNTS}: deleted\n")
+    assert (rest.exit_code, rows(rest.stdout)) == (0, [*moved, f"app {COUNTS} - deleted"])
     again = await run(*reset, "--execute", "--delete-all-internal-topics", *TOPOLOGY)
-    assert (again.exit_code, again.stdout) == (0, moved)
-    assert (await run("offsets", "alter", "app", "orders:0=4", *TOPOLOGY)).stdout == "orders-0 offset=4\n"
+    assert (again.exit_code, rows(again.stdout)) == (0, moved)
+    assert rows((await run("offsets", "alter", "app", "orders:0=4", *TOPOLOGY)).stdout) == ["app orders 0 4"]
     forgotten = await run("offsets", "delete", "app", "--all-input-topics", *TOPOLOGY)
-    assert forgotten.stdout == "orders-0: deleted\norders-1: deleted\n"
+    assert rows(forgotten.stdout) == ["app orders 0", "app orders 1"]
 
 
 async def test_patterns_mean_the_topics_that_exist(run: Run, member: ClassicMember) -> None:
     await member.leave()
     given = ("--topology", f"{__name__}:patterns")
     reset = ("offsets", "reset", "app", "--all-input-topics", "--to-latest", "--execute", *given)
-    moved = f"orders-0 offset={RECORDS}\norders-1 offset=0\n"
-    assert (await run(*reset, "--delete-internal-topic", COUNTS)).stdout == f"{moved}{COUNTS}: deleted\n"
-    assert (await run(*reset, "--delete-all-internal-topics")).stdout == f"{moved}{WORDS}: deleted\n"
+    moved = [f"app orders 0 {RECORDS}", "app orders 1 0"]
+    assert rows((await run(*reset, "--delete-internal-topic", COUNTS)).stdout) == [*moved, f"app {COUNTS} - deleted"]
+    assert rows((await run(*reset, "--delete-all-internal-topics")).stdout) == [*moved, f"app {WORDS} - deleted"]
     assert (await run("offsets", "delete", "app", "--all-input-topics", *given)).exit_code == 0
 
 
@@ -194,9 +198,9 @@ async def test_a_group_is_deleted_with_its_topics(cluster: EmbeddedCluster, run:
     assert (strange.exit_code, strange.stdout) == (1, "")
     assert strange.stderr.startswith("app: topology: the classic group app has committed offsets of orders, and the")
     deleted = await run("delete", "app", "--delete-all-internal-topics", *TOPOLOGY)
-    assert (deleted.exit_code, deleted.stdout) == (0, f"{COUNTS}: deleted\n{WORDS}: deleted\napp: deleted\n")
+    assert (deleted.exit_code, rows(deleted.stdout)) == (0, [f"topic {COUNTS}", f"topic {WORDS}", "group app"])
     gone = await run("delete", "app", "--delete-all-internal-topics", *TOPOLOGY)
-    assert (gone.exit_code, gone.stdout, gone.stderr) == (1, "", "app: Group app not found.\n")
+    assert (gone.exit_code, gone.stdout, gone.stderr) == (1, "", "app: Group app not found (GROUP_ID_NOT_FOUND)\n")
 
 
 COMMANDS = [

@@ -129,7 +129,10 @@ def missing(_cluster: EmbeddedCluster) -> None: ...
 
 REFUSALS = [
     (too_large, r"Make records smaller, or allow larger ones: max.message.bytes of the topic"),
-    (not_allowed, r"(Allow the application's user to write to out|Grant the operation Write on the topic)\."),
+    (
+        not_allowed,
+        r"(Allow the application's user to write to out\.|needs WRITE on the topic out )",
+    ),
     (missing, r"Topic 'out' does not exist, but a sink writes to it\. Create out\."),
 ]
 

@@ -8,8 +8,8 @@ import pytest
 import kafka_groups
 
 PACKAGE = Path(kafka_groups.__file__).parent
-TRACEBACK = re.compile(r"\.exception\(\s*f?\"|exc_info=")
-LOGGER_OF_OTHERS = {"net/rate_limited_log.py", "client/engine.py"}
+TRACEBACK = re.compile(r"\.exception\(\s*f?\"|exc_info=|log_end\(")
+LOGGER_OF_OTHERS = {"net/rate_limited_log.py", "client/engine.py", "errors/log_tracebacks.py"}
 """Files that log with the loggers of others: of their callers, and those of `client/loggers.py`."""
 
 
@@ -23,7 +23,9 @@ def test_each_logger_of_tracebacks_cuts_them() -> None:
     assert [str(path.relative_to(PACKAGE)) for path in paths if is_uncut(path.read_text(encoding="utf-8"))] == []
 
 
-@pytest.mark.parametrize("call", ['_log.exception("It failed")', '_log.error(\n    "It failed", exc_info=error\n)'])
+@pytest.mark.parametrize(
+    "call", ['_log.exception("It failed")', '_log.error(\n    "It failed", exc_info=error\n)', "log_end(_log, what, e)"]
+)
 def test_a_logger_that_does_not_is_found(call: str) -> None:
     assert is_uncut(call)
     assert not is_uncut(f"cut_tracebacks(_log)\n\n{call}")

@@ -9,7 +9,12 @@ from confluent_kafka import Producer
 from kafka_groups.cli.main import main
 from tests.support.command_documents import document
 
-__all__ = ["Commands"]
+__all__ = ["Commands", "rows"]
+
+
+def rows(table: str) -> list[str]:
+    """The rows of a table below its headings, with one space between cells."""
+    return [" ".join(line.split()) for line in table.splitlines()[1:]]
 
 
 class Commands:

@@ -1,8 +1,7 @@
 """Options that all commands for administration have, and what they do with results."""
 
 import functools
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,11 +11,11 @@ from attrs import frozen
 
 from kafka_groups.cli.answers import CommandAnswer
 from kafka_groups.cli.client_keys import SERVERS_VARIABLE, client_keys
-from kafka_groups.cli.output import BOOTSTRAP_OPTIONS, say
+from kafka_groups.cli.output import BOOTSTRAP_OPTIONS
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 
 if TYPE_CHECKING:
-    from kafka_groups.admin import KafkaAdmin, Results
+    from kafka_groups.admin import KafkaAdmin
     from kafka_groups.config.clients.admin import AdminConfig
 
 __all__ = [
@@ -27,12 +26,8 @@ __all__ = [
     "broker_options",
     "connected",
     "connecting",
-    "report",
-    "report_states",
 ]
 
-K = TypeVar("K")
-V = TypeVar("V")
 F = TypeVar("F", bound=Callable[..., Any])
 
 CLUSTER = "cluster"
@@ -138,44 +133,3 @@ def asking(connection: BrokerChoice, answer: CommandAnswer[Any], resource: str =
             yield admin
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
-
-
-def report(
-    results: "Results[K, V]",
-    done: Callable[[K, V], str],
-    errors: Iterable[tuple[object, Exception]] = (),
-    *,
-    nothing: str = "",
-) -> None:
-    """Print a line for each key that succeeded, and one on standard error for each that failed.
-
-    Args:
-        results: The keys.
-        done: Returns the line of a key that succeeded.
-        errors: What else failed.
-        nothing: What to say on standard error if there is neither, so that no output is not taken for a mistake.
-
-    Raises:
-        SystemExit: A key failed.
-    """
-    for key, value in results.values.items():
-        say(done(key, value))
-    failed: list[tuple[object, Exception]] = [*results.errors.items(), *errors]
-    for name, error in failed:
-        click.echo(f"{name}: {error}", err=True)
-    if failed:
-        sys.exit(1)
-    if nothing and not results.values:
-        click.echo(nothing, err=True)
-
-
-def report_states(states: Mapping[str, str], broker_errors: Mapping[int, Exception]) -> None:
-    """Print the state of each group, and the brokers that did not list theirs.
-
-    Raises:
-        SystemExit: A broker did not answer.
-    """
-    from kafka_groups.admin import Results  # noqa: PLC0415 - as above
-
-    errors = [(f"broker {node}", error) for node, error in broker_errors.items()]
-    report(Results(states), lambda name, state: f"{name} {state}", errors)

@@ -14,8 +14,22 @@ from kafka_groups.cli.documents.dead_letters import (
     SentLettersEntry,
 )
 from kafka_groups.cli.documents.described_brokers import BrokerEntry
-from kafka_groups.cli.documents.described_groups import DeletedGroupEntry, GroupContents, GroupEntry
+from kafka_groups.cli.documents.described_groups import (
+    DeletedGroupEntry,
+    DeletedStreamsEntry,
+    GroupContents,
+    GroupEntry,
+)
+from kafka_groups.cli.documents.moved_offsets import (
+    DeletedOffsetEntry,
+    ForgottenTopicEntry,
+    ListedOffsetEntry,
+    MovedOffsetEntry,
+    StreamsResetEntry,
+)
 from kafka_groups.cli.documents.records import DeliveredRecordEntry, RecordEntry
+from kafka_groups.cli.documents.removed_members import RemovedMemberEntry
+from kafka_groups.cli.documents.streams_groups import StreamsGroupContents
 from kafka_groups.cli.documents.top import TopWorkerEntry
 from kafka_groups.cli.documents.topics import (
     CreatedTopicEntry,
@@ -44,6 +58,17 @@ DOCUMENTS: Final[Mapping[str, type[Any]]] = MappingProxyType(
         "groups delete": DeletedGroupEntry,
         "groups configs": ListedConfigEntry,
         "groups configs --set": ChangedConfigEntry,
+        "members remove": RemovedMemberEntry,
+        "offsets describe": ListedOffsetEntry,
+        "offsets reset": MovedOffsetEntry,
+        "offsets delete": ForgottenTopicEntry,
+        "streams list": GroupEntry,
+        "streams describe": StreamsGroupContents,
+        "streams delete": DeletedStreamsEntry,
+        "streams offsets list": ListedOffsetEntry,
+        "streams offsets alter": MovedOffsetEntry,
+        "streams offsets reset": StreamsResetEntry,
+        "streams offsets delete": DeletedOffsetEntry,
         "streams configs": ListedConfigEntry,
         "streams configs --set": ChangedConfigEntry,
         "topics list": TopicEntry,

@@ -5,6 +5,7 @@ from attrs import frozen
 __all__ = [
     "AssignedTopicEntry",
     "DeletedGroupEntry",
+    "DeletedStreamsEntry",
     "GroupContents",
     "GroupEntry",
     "GroupMemberEntry",
@@ -120,3 +121,16 @@ class DeletedGroupEntry:
     """
 
     group: str
+
+
+@frozen
+class DeletedStreamsEntry:
+    """A streams group, or an internal topic of one, that was deleted.
+
+    Attributes:
+        kind: The text `group` or `topic`.
+        name: The name of the group or the topic.
+    """
+
+    kind: str
+    name: str

@@ -107,6 +107,8 @@ def _schema(kind: Any) -> dict[str, Any]:
         return _any_of([_schema(each) for each in get_args(kind)])
     if get_origin(kind) is tuple:
         return _tuple(get_args(kind))
+    if get_origin(kind) is Mapping:
+        return {"type": "object", "additionalProperties": _schema(get_args(kind)[1])}
     return _object(kind)
 
 

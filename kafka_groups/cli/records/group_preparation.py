@@ -14,8 +14,8 @@ from kafka_groups.cli.records.named_topics import NamedTopic
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.client import admin_client
 from kafka_groups.client.calls.questions import Asking
+from kafka_groups.client.principals import principal_of
 from kafka_groups.config.clients.connection import ClientConfig
-from kafka_groups.config.clients.principals import principal_of
 from kafka_groups.errors import ConfigurationError, GroupIdNotFoundError
 from kafka_groups.records.fetching.validating import not_readable
 from kafka_groups.share.workers.group_start import set_group_start

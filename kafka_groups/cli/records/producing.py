@@ -23,8 +23,8 @@ from kafka_groups.cli.records.named_topics import NamedTopic
 from kafka_groups.cli.records.stopping import run_until_struck, unless_stopped
 from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.client import AdminClient, admin_client
+from kafka_groups.client.principals import principal_of
 from kafka_groups.config.clients.connection import ClientConfig
-from kafka_groups.config.clients.principals import principal_of
 from kafka_groups.errors import KafkaGroupsError, MessageTooLargeError
 from kafka_groups.errors.texts import counted, sentences
 from kafka_groups.net.clock import SystemClock

@@ -12,8 +12,8 @@ from kafka_groups.cli.records.partition_bounds import bounds_of
 from kafka_groups.cli.records.reading_start import ReadingStart
 from kafka_groups.cli.records.record_columns import ReadColumns
 from kafka_groups.client.calls.partition_offsets import EARLIEST, offsets_at
+from kafka_groups.client.principals import principal_of
 from kafka_groups.config.clients.connection import ClientConfig
-from kafka_groups.config.clients.principals import principal_of
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions

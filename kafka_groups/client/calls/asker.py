@@ -8,6 +8,7 @@ from kafka_groups.client.assembly import Assembly
 from kafka_groups.client.calls.call import Call, CallSettings
 from kafka_groups.client.calls.manager import CallManager
 from kafka_groups.client.calls.questions import Asking, Question
+from kafka_groups.client.calls.refusals import explained_results
 from kafka_groups.client.calls.results import Results
 from kafka_groups.client.engine import ClientEngine
 from kafka_groups.client.requests import Lane
@@ -68,4 +69,4 @@ class QuestionAsker:
         # If no broker has ever answered, that is the reason for all timeouts, and the caller should hear of it.
         if call.has_timed_out and reachability.last_answer_ms is None:
             raise BootstrapError(f"No broker has answered for {settings.timeout_ms} ms. {reachability.summary()}")
-        return call.results
+        return explained_results(call.results, call.question, self._assembly.principal)

@@ -122,6 +122,11 @@ class Call(Generic[K, V]):
         return f"<Call {self._question.what}: {done} of {len(self._question.keys)}>"
 
     @property
+    def question(self) -> Question[K, V]:
+        """The question."""
+        return self._question
+
+    @property
     def results(self) -> Results[K, V]:
         """Values and errors, in the order of the question's keys."""
         keys = dict.fromkeys(self._question.keys)

@@ -30,7 +30,7 @@ from kafka_groups.records.producing.produce import ProduceManager
 from kafka_groups.records.producing.produce_requests import ProducedPartition
 from kafka_groups.records.producing.produce_settings import ProduceSettings
 from kafka_groups.records.producing.producer_sensors import ProducerSensors
-from kafka_groups.records.producing.refusal_texts import not_writable, with_remedy
+from kafka_groups.records.producing.refusal_texts import not_writable, with_remedy, without_id
 from kafka_groups.records.producing.refusals import BatchOutcomes
 
 __all__ = ["TopicProducer", "TopicProducerParts"]
@@ -285,7 +285,8 @@ class TopicProducer:
         if self._parked:
             return self._trouble_of_parked(now_ms)
         if self._parts.identity.denied is not None and not self._produce.is_flushed:
-            return self._parts.identity.denied
+            denied = ErrorCode(self._parts.identity.denied.code)
+            return without_id(denied, (self._topic,), self._parts.requests.principal)
         for each in self._produce.active:
             waited_ms = now_ms - each.waits_since_ms
             if isinstance(each.trouble, _OUTAGES):

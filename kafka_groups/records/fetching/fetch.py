@@ -53,7 +53,7 @@ class FetchOptions:
         check_crcs: Whether to verify checksums.
         request_timeout_ms: How long to wait for a response.
         lane: The connection to each broker.
-        principal: Who reads, for messages about missing rights.
+        principal: Who reads, for messages about missing rights; None if it is not known here.
     """
 
     limits: ReadingLimits = field(factory=ReadingLimits)
@@ -62,7 +62,7 @@ class FetchOptions:
     check_crcs: bool = True
     request_timeout_ms: int = 30_000
     lane: Lane = Lane.DATA
-    principal: str = "The client's user"
+    principal: str | None = None
 
 
 @frozen(eq=False)

@@ -4,7 +4,9 @@ import enum
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_groups.errors import KafkaGroupsError, TopicAuthorizationFailedError, error_for
+from kafka_groups.client.rights import refused
+from kafka_groups.errors import BrokerError, KafkaGroupsError, error_for
+from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.fetch import PartitionData
 from kafka_groups.types import TopicPartition
@@ -56,7 +58,7 @@ def outcome_of(data: PartitionData) -> FetchOutcome:
     return FetchOutcome.FIND_TOPIC if error_for(code, code.name).retriable else FetchOutcome.FAIL
 
 
-def failure_of(code: ErrorCode, partition: TopicPartition, offset: int, principal: str) -> KafkaGroupsError:
+def failure_of(code: ErrorCode, partition: TopicPartition, offset: int, principal: str | None) -> KafkaGroupsError:
     """Return the error for a partition that cannot be read.
 
     Args:
@@ -70,7 +72,7 @@ def failure_of(code: ErrorCode, partition: TopicPartition, offset: int, principa
     return error_for(code, f"{partition} cannot be read from offset {offset} on: {code.name}")
 
 
-def not_readable(place: TopicPartition | str, principal: str) -> TopicAuthorizationFailedError:
+def not_readable(place: TopicPartition | str, principal: str | None) -> BrokerError:
     """Return the error for a partition, or a topic, that somebody may not read, which says what to grant."""
-    text = f"{principal} may not read {place}. Grant the operation Read on the topic."
-    return TopicAuthorizationFailedError(text)
+    topic = place if isinstance(place, str) else place.topic
+    return refused(ApiKey.FETCH, ErrorCode.TOPIC_AUTHORIZATION_FAILED, (topic,), principal)

@@ -1,25 +1,23 @@
 """The identity of a producer without transactions: an id that any broker gives, and an epoch that it raises itself."""
 
+from collections.abc import Callable
+
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.backoff import BackoffTimer
 from kafka_groups.client.events import Area
 from kafka_groups.client.requests import ClientResponse, OutgoingRequest, PollResult
-from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError, error_for
+from kafka_groups.errors import BrokerError, KafkaGroupsError, UnsupportedVersionError, error_for
 from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kafka_groups.records.producing.outcomes import DENIED, ProducerOutcome, outcome_of
 from kafka_groups.records.producing.producer_ids import NO_PRODUCER, ProducerIdAndEpoch
-from kafka_groups.records.producing.refusal_texts import with_remedy
 from kafka_groups.types import TopicPartition
 
 __all__ = ["IdempotentIdentity"]
 
 _NO_TIMEOUT_MS = 2**31 - 1
 """The transaction timeout of producers without transactions, as Java's send it."""
-_DENIED = (
-    "The client's user may not write to any topic. Grant the operation Write on the topics, or IdempotentWrite on the"
-    " cluster."
-)
 _LAST_EPOCH = 32_766
 """The last epoch that is used. The one after it is for brokers that fence a producer."""
 
@@ -34,6 +32,7 @@ class IdempotentIdentity:
         errors: Receives events, and errors that no retry will help.
         backoff: Delays attempts after failures.
         timeout_ms: How long to wait for a response.
+        denial: Returns the error to report if a right is missing.
         holds_denied: Whether it asks again if a right is missing, and does not report that as the end.
 
     Attributes:
@@ -42,15 +41,22 @@ class IdempotentIdentity:
     """
 
     def __init__(
-        self, errors: BackgroundErrors, backoff: BackoffTimer, timeout_ms: int, *, holds_denied: bool = False
+        self,
+        errors: BackgroundErrors,
+        backoff: BackoffTimer,
+        timeout_ms: int,
+        *,
+        denial: Callable[[ErrorCode], BrokerError] = error_for,
+        holds_denied: bool = False,
     ) -> None:
+        self._denial = denial
         self._errors = errors
         self._backoff = backoff
         self._timeout_ms = timeout_ms
         self._holds_denied = holds_denied
         self._is_wanted = self._in_flight = False
         self.producer = NO_PRODUCER
-        self.denied: KafkaGroupsError | None = None
+        self.denied: BrokerError | None = None
 
     def __repr__(self) -> str:
         return f"<IdempotentIdentity {self.producer.producer_id} in epoch {self.producer.epoch}>"
@@ -125,10 +131,11 @@ class IdempotentIdentity:
             self._is_wanted, self.denied = False, None
             self._backoff.succeeded()
         elif self._holds_denied and response.error_code in DENIED:
-            self.denied = with_remedy(error_for(response.error_code, _DENIED))
+            self.denied = self._denial(response.error_code)
             self._refused(self.denied, ProducerOutcome.RETRY, now_ms)
         else:
-            self._refused(error_for(response.error_code), outcome, now_ms)
+            told = self._denial if response.error_code in DENIED else error_for
+            self._refused(told(response.error_code), outcome, now_ms)
         self._backoff.wait(response.throttle_time_ms, now_ms)
 
     def _refused(self, error: KafkaGroupsError, outcome: ProducerOutcome, now_ms: int) -> None:

@@ -21,7 +21,7 @@ class ProduceSettings:
             name the keys.
         collects: Whether a batch takes more records, until it is full, while another one of its partition is under way.
             The first record is sent at once, and the more there are, the fewer requests they need.
-        principal: Who is not allowed to do something, for messages.
+        principal: Who is not allowed to do something, for messages; None if it is not known here.
         lane: The connection to use.
     """
 
@@ -32,5 +32,5 @@ class ProduceSettings:
     holds_denied: bool = False
     limits_records: bool = True
     collects: bool = False
-    principal: str = "The client's user"
+    principal: str | None = None
     lane: Lane = Lane.PRODUCE

@@ -1,31 +1,27 @@
 """The errors of Produce as errors of the package, which say what to do."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 from typing import TypeVar
 
+from kafka_groups.acls import AclOperation, AclResourceType
+from kafka_groups.client.rights import NeededRight, missing_rights, refused
 from kafka_groups.errors import (
+    BrokerError,
     InvalidRecordError,
     InvalidTimestampError,
     KafkaGroupsError,
     MessageTooLargeError,
-    TopicAuthorizationFailedError,
     error_for,
 )
 from kafka_groups.errors.texts import counted, sentences
+from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.produce import PartitionProduceResponse
 from kafka_groups.types import TopicPartition
 
-__all__ = ["not_writable", "refusal_of", "text_of_answer", "too_large", "unnamed", "with_remedy"]
+__all__ = ["not_writable", "refusal_of", "text_of_answer", "too_large", "unnamed", "with_remedy", "without_id"]
 
 E = TypeVar("E", bound=KafkaGroupsError)
-
-_PERMISSIONS: Mapping[ErrorCode, str] = MappingProxyType({
-    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "the operation Write on the topic",
-    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "the operation IdempotentWrite on the cluster",
-    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "the operation Write on the transactional id",
-})  # fmt: skip
 
 
 def text_of_answer(told: PartitionProduceResponse) -> str:
@@ -33,24 +29,40 @@ def text_of_answer(told: PartitionProduceResponse) -> str:
     return f"{told.error_code.name}: {told.error_message}" if told.error_message else told.error_code.name
 
 
-def refusal_of(told: PartitionProduceResponse, name: TopicPartition, principal: str) -> KafkaGroupsError:
+def refusal_of(told: PartitionProduceResponse, name: TopicPartition, principal: str | None) -> KafkaGroupsError:
     """Return the error for records that were not written.
 
     Args:
         told: The broker's answer.
         name: The partition.
-        principal: Who wrote, for errors of permissions.
+        principal: Who wrote, for errors of permissions; None if it is not known here.
     """
-    permission = _PERMISSIONS.get(told.error_code)
-    if permission is not None:
-        return with_remedy(error_for(told.error_code, f"{principal} may not write to {name}. Grant {permission}."))
+    if told.error_code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        return not_writable(name.topic, principal)
+    if told.error_code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        return without_id(told.error_code, (name.topic,), principal)
+    if told.error_code is ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+        return without_id(told.error_code, (), principal, AclResourceType.TRANSACTIONAL_ID)
     return error_for(told.error_code, sentences(f"{name}: {text_of_answer(told)}"))
 
 
-def not_writable(topic: str, principal: str) -> TopicAuthorizationFailedError:
+def not_writable(topic: str, principal: str | None) -> BrokerError:
     """Return the error for a topic that somebody may not even describe, which says what to grant."""
-    permission = _PERMISSIONS[ErrorCode.TOPIC_AUTHORIZATION_FAILED]
-    return with_remedy(TopicAuthorizationFailedError(f"{principal} may not write to {topic}. Grant {permission}."))
+    return refused(ApiKey.PRODUCE, ErrorCode.TOPIC_AUTHORIZATION_FAILED, (topic,), principal)
+
+
+def without_id(
+    code: ErrorCode, names: Iterable[str], principal: str | None, resource_type: AclResourceType = AclResourceType.TOPIC
+) -> BrokerError:
+    """Return the error of a producer that gets no producer id: whoever may write gets one, too.
+
+    Args:
+        code: The broker's error.
+        names: Where it wants to write: topics or a transactional id.
+        principal: Who writes; None if it is not known here.
+        resource_type: What the names are.
+    """
+    return missing_rights(code, [NeededRight((AclOperation.WRITE,), resource_type, tuple(names))], principal)
 
 
 def unnamed(error: KafkaGroupsError, count: int) -> KafkaGroupsError:

@@ -1,9 +1,9 @@
 """Lost transactions: what to tell of them, and when a producer that is fenced again and again has to end."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
+from kafka_groups.acls import AclOperation, AclResourceType
+from kafka_groups.client.rights import RESOURCE_TYPES, refused
 from kafka_groups.errors import (
     AuthenticationError,
     BrokerError,
@@ -20,6 +20,7 @@ from kafka_groups.errors import (
 )
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
+from kafka_groups.records.producing.refusal_texts import without_id
 from kafka_groups.records.transactions.answers import Answered
 
 __all__ = ["TransactionLosses", "is_final"]
@@ -37,27 +38,6 @@ _FINAL = (
 )
 _FENCED = (InvalidProducerEpochError, ProducerFencedError)
 
-_PERMISSIONS: Mapping[ErrorCode, tuple[str, str]] = MappingProxyType({
-    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: (
-        "write with a producer id",
-        "the operation Write on the transactional id, or IdempotentWrite on the cluster",
-    ),
-    ErrorCode.GROUP_AUTHORIZATION_FAILED: (
-        "commit offsets of the group {group!r}",
-        "the operation Read on the group",
-    ),
-    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: (
-        "use the transactional id {id!r}",
-        "the operations Write and Describe on the transactional id",
-    ),
-})  # fmt: skip
-"""For each missing right: what is not allowed without it, and what to grant."""
-
-_OF_TOPICS: Mapping[ApiKey, tuple[str, str]] = MappingProxyType({
-    ApiKey.ADD_PARTITIONS_TO_TXN: ("write to {partition}", "the operation Write on the topic"),
-    ApiKey.TXN_OFFSET_COMMIT: ("commit offsets of {partition}", "the operation Read on the topic"),
-})  # fmt: skip
-
 
 def is_final(error: KafkaGroupsError) -> bool:
     """Return whether no new producer id overcomes an error that a batch or a request failed with."""
@@ -70,10 +50,10 @@ class TransactionLosses:
     Args:
         transactional_id: The id.
         timeout_ms: When the coordinator aborts a transaction that does not end (`transaction.timeout.ms`).
-        principal: Who is not allowed to do something, for messages.
+        principal: Who is not allowed to do something, for messages; None if it is not known here.
     """
 
-    def __init__(self, transactional_id: str, timeout_ms: int, principal: str) -> None:
+    def __init__(self, transactional_id: str, timeout_ms: int, principal: str | None) -> None:
         self._transactional_id = transactional_id
         self._principal = principal
         self._timeout_ms = timeout_ms
@@ -117,9 +97,16 @@ class TransactionLosses:
                 f"The brokers do not allow transactions of up to {self._timeout_ms} ms. Set transaction.timeout.ms of "
                 "the producer to what their transaction.max.timeout.ms allows, or raise that.",
             )
-        permission = _OF_TOPICS.get(api) if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED else _PERMISSIONS.get(code)
-        if permission is not None:
-            what = permission[0].format(id=self._transactional_id, group=group_id, partition=answered.partition)
-            return error_for(code, f"{self._principal} may not {what}. Grant {permission[1]}.")
+        if code in RESOURCE_TYPES:
+            return self._denied(api, answered, group_id)
         where = "" if answered.partition is None else f" for {answered.partition}"
         return error_for(code, f"{api.name}: {code.name}{where} (transactional id {self._transactional_id})")
+
+    def _denied(self, api: ApiKey, answered: Answered, group_id: str | None) -> BrokerError:
+        code = answered.code
+        if code is ErrorCode.GROUP_AUTHORIZATION_FAILED and group_id is not None:
+            return refused(api, code, (group_id,), self._principal, AclOperation.READ)
+        if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED and answered.partition is not None:
+            return refused(api, code, (answered.partition.topic,), self._principal)
+        # Whoever may write with the id may have a producer id, too.
+        return without_id(code, (self._transactional_id,), self._principal, AclResourceType.TRANSACTIONAL_ID)

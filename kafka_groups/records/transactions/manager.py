@@ -69,7 +69,7 @@ class TransactionOptions:
         steady_ms: Returns the time as it passes for coordinators: also while a user's function blocks the event loop,
             in milliseconds.
         topic_id: Returns the id that a topic has now, or None while that is not known.
-        principal: Who is not allowed to do something, for messages.
+        principal: Who is not allowed to do something, for messages; None if it is not known here.
     """
 
     transactional_id: str
@@ -77,7 +77,7 @@ class TransactionOptions:
     features: Callable[[int], Mapping[str, int]]
     steady_ms: Callable[[], int]
     topic_id: Callable[[str], UUID | None]
-    principal: str = "The client's user"
+    principal: str | None = None
 
 
 @frozen

@@ -13,9 +13,8 @@ from kafka_groups.admin.rules.returned_values import ShareOffset
 from kafka_groups.admin.rules.share_offsets import describe_offsets
 from kafka_groups.client.assembly import Environment
 from kafka_groups.config.clients.connection import ClientConfig
-from kafka_groups.config.clients.principals import principal_of
 from kafka_groups.config.clients.share import ShareConsumerConfig
-from kafka_groups.errors import GroupAuthorizationFailedError, KafkaGroupsError, OperationTimeoutError
+from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError
 from kafka_groups.errors.texts import counted, sentences
 from kafka_groups.share.aio import AsyncKafkaShareConsumer
 from kafka_groups.share.dead_letters.letter_planner import FailedLetter
@@ -124,12 +123,7 @@ class GroupResending:
     async def _offsets(self) -> Mapping[TopicPartition, ShareOffset]:
         # Without names of partitions, brokers answer for a group that does not exist, too.
         described = await describe_offsets(self._topic.ask(), {self.group_id: None})
-        try:
-            found = described[self.group_id]
-        except GroupAuthorizationFailedError as error:
-            who = principal_of(self._config) or "The client's user"
-            text = f"{who} may not read the share group {self.group_id}. Grant the operation Read on the group."
-            raise GroupAuthorizationFailedError(text) from error
+        found = described[self.group_id]
         return {place: offset for place, offset in found.values.items() if place.topic == self._topic.name}
 
     # ------------------------------------------------------------------------------------------ sending

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from attrs import frozen
 
 from kafka_groups.client.assembly import Environment
+from kafka_groups.client.principals import principal_of
 from kafka_groups.config.clients.connection import ClientConfig
-from kafka_groups.config.clients.principals import principal_of
 from kafka_groups.records.confirmed_writer import ConfirmedWriter
 from kafka_groups.share.dead_letters.confirmed_letters import ConfirmedLetterWriter
 from kafka_groups.share.dead_letters.group_resending import GroupResending

@@ -11,10 +11,13 @@ from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.partition_offsets import EARLIEST, LATEST, offsets_at, offsets_at_or_ends
 from kafka_groups.client.calls.questions import Asking
 from kafka_groups.client.calls.record_deletion import deletion_of_records
+from kafka_groups.client.principals import principal_of
 from kafka_groups.client.requests import Lane
+from kafka_groups.client.rights import refused
 from kafka_groups.config.clients.connection import ClientConfig
-from kafka_groups.config.clients.principals import principal_of
 from kafka_groups.errors import KafkaGroupsError, TopicAuthorizationFailedError, UnknownTopicOrPartitionError
+from kafka_groups.protocol.apis import ApiKey
+from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.records.client import RecordsClient
 from kafka_groups.records.fetching.fetch import FetchOptions
 from kafka_groups.records.fetching.validating import not_readable
@@ -28,7 +31,6 @@ from kafka_groups.types import FetchedRecord, TopicPartition
 
 __all__ = ["Bounds", "DeadLetterTopic", "FoundLetters", "RecordsToDelete"]
 
-_SOMEBODY: Final = "The client's user"
 _READ_UNCOMMITTED: Final = 0  # as share groups, so that the same records are read with a group and without one
 _SMALL_GAP: Final = 1_000
 """So many offsets between two wanted records are read through. Over a larger gap, the next one is fetched by itself."""
@@ -85,7 +87,7 @@ class DeadLetterTopic:
         self.name = name
         self._timeout_ms = timeout_ms
         self._client = client = RecordsClient(config, environment)
-        self._principal = principal_of(config) or _SOMEBODY
+        self._principal = principal_of(config)
         options = FetchOptions(isolation_level=_READ_UNCOMMITTED, principal=self._principal)
         self._letters = LogReading(client, RecordReader(client, options, "dead letters"), timeout_ms)
         # Over connections of its own: while a broker waits for more dead letters, it answers nothing behind that.
@@ -260,7 +262,9 @@ class DeadLetterTopic:
         Raises:
             KafkaGroupsError: The brokers do not tell.
         """
-        partitions = await self._partitions(self._not_deletable)
+        partitions = await self._partitions(
+            refused(ApiKey.DELETE_RECORDS, ErrorCode.TOPIC_AUTHORIZATION_FAILED, (self.name,), self._principal)
+        )
         begins = (await offsets_at(self.ask(), partitions, EARLIEST)).checked().values
         until = LATEST if before_ms is None else before_ms
         ends = (await offsets_at_or_ends(self.ask(), partitions, until)).checked().values
@@ -274,15 +278,7 @@ class DeadLetterTopic:
         """
         before = {each.partition: each.before for each in records}
         errors = (await self.ask()(deletion_of_records(before))).errors if before else {}
-        return {
-            place: self._not_deletable if isinstance(error, TopicAuthorizationFailedError) else error
-            for place, error in errors.items()
-        }
-
-    @property
-    def _not_deletable(self) -> KafkaGroupsError:
-        text = f"{self._principal} may not delete records of {self.name}. Grant the operation Delete on the topic."
-        return TopicAuthorizationFailedError(text)
+        return dict(errors)
 
 
 def rounds_of(wanted: Iterable[tuple[TopicPartition, int]]) -> Sequence[Bounds]:

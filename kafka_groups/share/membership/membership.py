@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from attrs import frozen
 
+from kafka_groups.acls import AclOperation
 from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.coordinators import CoordinatorManager
 from kafka_groups.client.events import Area
@@ -15,7 +16,8 @@ from kafka_groups.client.membership.heartbeat import HeartbeatTimer
 from kafka_groups.client.membership.member_sensors import MemberSensors
 from kafka_groups.client.membership.transitions import next_member_state
 from kafka_groups.client.requests import NEVER_MS, ClientResponse, OutgoingRequest, PollResult
-from kafka_groups.errors import KafkaGroupsError, UnsupportedVersionError, error_for
+from kafka_groups.client.rights import explained
+from kafka_groups.errors import GroupAuthorizationFailedError, KafkaGroupsError, UnsupportedVersionError, error_for
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.share_group_heartbeat import (
@@ -33,11 +35,12 @@ __all__ = ["ShareMembership"]
 
 @frozen
 class MemberIdentity:
-    """The member's group, id and rack. The member keeps its id even after it was fenced."""
+    """The member's group, id, rack and user, if it knows that. The member keeps its id even after it was fenced."""
 
     group_id: str
     member_id: str
     rack_id: str | None = None
+    principal: str | None = None
 
 
 class ShareMembership:
@@ -334,7 +337,7 @@ class ShareMembership:
         self._timer.failed(now_ms)
 
     def _report(self, response: ShareGroupHeartbeatResponse, now_ms: int) -> None:
-        self._errors.report(error_for(response.error_code, response.error_message))
+        self._errors.report(self._explained(error_for(response.error_code, response.error_message)))
         # Not fatal: somebody may grant the permission, or the application may subscribe to other topics.
         self._retry(response, now_ms)
 
@@ -343,7 +346,13 @@ class ShareMembership:
         # A member that has joined knows that the group existed. The text says what that means.
         if response.error_code is ErrorCode.GROUP_ID_NOT_FOUND and self.epoch > JOIN_EPOCH:
             error = error_for(response.error_code, vanished(self.identity.group_id))
-        self._refuse(if_switched_off(ApiKey.SHARE_GROUP_HEARTBEAT, error))
+        self._refuse(if_switched_off(ApiKey.SHARE_GROUP_HEARTBEAT, self._explained(error)))
+
+    def _explained(self, error: KafkaGroupsError) -> KafkaGroupsError:
+        # Brokers do not say which of the topics it is, but all of them must be readable.
+        is_of_group = isinstance(error, GroupAuthorizationFailedError)
+        names = (self.identity.group_id,) if is_of_group else sorted(self._topics)
+        return explained(error, ApiKey.SHARE_GROUP_HEARTBEAT, names, self.identity.principal, AclOperation.READ)
 
     def _refuse(self, error: KafkaGroupsError) -> None:
         self._errors.report_fatal(error)

@@ -93,7 +93,7 @@ async def _has_start(ask: Asking, start: GroupStart) -> bool:
     try:
         configs = (await describe_configs(ask, [start.group_id]))[start.group_id]
     except BrokerError as error:
-        remedy = f"Allow DescribeConfigs on the group, and AlterConfigs unless it is set with {start.command}"
+        remedy = f"It needs ALTER_CONFIGS on the group, too, unless the start is set with {start.command}"
         raise _refused(start, "read", remedy, error) from error
     return _is_equal(start, configs)
 
@@ -122,7 +122,7 @@ async def _alter(ask: Asking, start: GroupStart, *, validate_only: bool) -> None
     try:
         altered.checked()
     except BrokerError as error:
-        remedy = f"Allow AlterConfigs on the group, or have it set with {start.command}"
+        remedy = f"Or have the start set with {start.command}"
         raise _refused(start, "set", remedy, error) from error
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 from uuid import UUID
 
+from kafka_groups.acls import AclOperation
 from kafka_groups.admin.rules.group_offsets import commit_question, fetch_question
 from kafka_groups.client.assembly import Assembly
 from kafka_groups.client.calls.asker import QuestionAsker
@@ -106,7 +107,9 @@ class StreamsClient:
         self._leader = made.leader
         self._topics = CommittedTopics(assembly.metadata.id_of)
         self._asker = QuestionAsker(assembly, config.request_timeout_ms, lambda: self._engine)
-        metadata = assembly.metadata_manager(max_age_ms=config.metadata_max_age_ms, allow_auto_create=False)
+        metadata = assembly.metadata_manager(
+            max_age_ms=config.metadata_max_age_ms, allow_auto_create=False, purpose=AclOperation.READ
+        )
         metadata.set_topics(description.topology.source_topics)
         managers: tuple[RequestManager, ...] = (self.membership, coordinator, metadata, self._asker.manager)
         self._engine = assembly.engine((*managers, *made.managers), self._after_turn)

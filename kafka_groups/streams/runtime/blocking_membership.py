@@ -13,7 +13,6 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksRevoked,
 )
 from kafka_groups.streams.member.rules.states import MembershipState
-from kafka_groups.streams.runtime.missing_rights import MissingRights
 from kafka_groups.streams.runtime.worker_membership import ASK_SECONDS, NO_IDS, holding
 from kafka_groups.types import OffsetAndMetadata, TopicPartition
 
@@ -32,12 +31,10 @@ class BlockingMembership:
 
     Args:
         member: The member.
-        rights: Says what to grant if brokers refuse the member something.
     """
 
-    def __init__(self, member: StreamsGroupMember, rights: MissingRights) -> None:
+    def __init__(self, member: StreamsGroupMember) -> None:
         self._member = member
-        self._rights = rights
 
     def __repr__(self) -> str:
         return f"<BlockingMembership of {self._member!r}>"
@@ -64,8 +61,7 @@ class BlockingMembership:
 
     async def poll(self) -> tuple[StreamsMembershipEvent, ...]:
         """Return the events that are available. Does not block, unless the member has to join again, or to leave."""
-        with self._rights.explained():
-            return self._member.poll(0)
+        return self._member.poll(0)
 
     async def confirm(self, event: TasksRevoked | TasksLost) -> None:
         """Confirm that the tasks of an event are closed. Blocks, in spite of `async def`, until the member knows."""
@@ -84,15 +80,13 @@ class BlockingMembership:
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], topic_ids: Mapping[TopicPartition, UUID] = NO_IDS
     ) -> None:
         """Commit offsets. Blocks, in spite of `async def`, until the coordinator answers, for five seconds at most."""
-        with self._rights.explained():
-            self._member._commit_of(offsets, topic_ids, _OFFSETS_SECONDS)
+        self._member._commit_of(offsets, topic_ids, _OFFSETS_SECONDS)
 
     async def committed(
         self, partitions: Iterable[TopicPartition]
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """Return committed offsets. Blocks, in spite of `async def`, in the same way."""
-        with self._rights.explained():
-            return self._member.committed(partitions, _OFFSETS_SECONDS)
+        return self._member.committed(partitions, _OFFSETS_SECONDS)
 
     def group_metadata(self) -> GroupMetadata:
         """Return who commits offsets in a transaction. Does not block."""
@@ -100,8 +94,7 @@ class BlockingMembership:
 
     async def ask_group(self) -> None:
         """Ask the group whether it still has the member. Blocks, in spite of `async def`, for two seconds at most."""
-        with self._rights.explained():
-            self._member._ask_group(ASK_SECONDS)
+        self._member._ask_group(ASK_SECONDS)
 
     async def request_shutdown(self) -> None:
         """Ask all members to shut down. Blocks, in spite of `async def`, until the member knows."""

@@ -63,7 +63,7 @@ def assembled_worker(
         ),
     )
     plane = _plane(application, process_id, number)
-    membership = BlockingMembership(member, application.rights)
+    membership = BlockingMembership(member)
     worker = StreamsWorker(settings, plane, membership, SystemClock(), _engines(application, number))
     made.append(worker)
     thread_id = f"{config.client_id}-StreamThread-{number}"

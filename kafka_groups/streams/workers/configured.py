@@ -7,14 +7,12 @@ from datetime import timedelta
 
 from attrs import evolve, field, frozen
 
-from kafka_groups.config.clients.principals import principal_of
 from kafka_groups.config.clients.streams import StreamsConfig, streams_config
 from kafka_groups.config.readers import offset_reset_duration_ms
 from kafka_groups.config.settings import KeyTable
 from kafka_groups.records.engine_plane import EnginePlaneConfig
 from kafka_groups.streams.engines.application_folder import check_installed, fingerprint_of
 from kafka_groups.streams.processors.extractors import fail_on_invalid
-from kafka_groups.streams.runtime.missing_rights import MissingRights
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners
 from kafka_groups.streams.runtime.settings import WorkerSettings
 from kafka_groups.streams.tasks.stream_task import TaskSettings
@@ -69,12 +67,6 @@ class ConfiguredApplication:
         """
         process = self.static_process_id or process_id or self.random_process_id
         return f"{self.config.application_id}-{process}-{number}"
-
-    @property
-    def rights(self) -> MissingRights:
-        """The explanation of missing rights of its members."""
-        principal, application_id = principal_of(self.config), self.config.application_id
-        return MissingRights(application_id) if principal is None else MissingRights(application_id, principal)
 
     @property
     def persistent_stores(self) -> list[str]:

@@ -1,6 +1,6 @@
 """The configuration of the data plane of an application's workers."""
 
-from kafka_groups.config.clients.principals import principal_of
+from kafka_groups.client.principals import principal_of
 from kafka_groups.config.clients.streams import StreamsConfig
 from kafka_groups.config.records.application_keys import log_aliases_of, producer_of, restorer_of, sources_of
 from kafka_groups.errors import ConfigurationError

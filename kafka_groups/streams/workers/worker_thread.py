@@ -10,7 +10,7 @@ from typing import Any
 from attrs import frozen
 
 from kafka_groups.errors import ApplicationShutdownError
-from kafka_groups.errors.log_tracebacks import cut_tracebacks
+from kafka_groups.errors.log_tracebacks import cut_tracebacks, log_end
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.net.short_waits import joined
 from kafka_groups.processes.garbage import fewer_collections
@@ -219,7 +219,7 @@ class WorkerThread:
             self._life.enter(StreamsState.PENDING_SHUTDOWN)
             self._life.enter(StreamsState.NOT_RUNNING)
         except BaseException as error:  # whatever it is, the application must not seem to run
-            _log.exception("The application ends with an error")
+            log_end(_log, "The application ends with an error", error)
             self._life.enter(StreamsState.ERROR, error)
         else:
             self._life.enter(StreamsState.NOT_RUNNING)

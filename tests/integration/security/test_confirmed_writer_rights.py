@@ -26,7 +26,7 @@ async def test_records_wait_for_each_right_and_delay_no_other_topic(secured: Sec
         program.write(topic, b"a")
         await program.until(lambda: len(program.holds) == 1)
         assert isinstance(program.holds[0][1], TopicAuthorizationFailedError)
-        assert str(program.holds[0][1]).endswith("Grant the operation Write on the topic.")
+        assert str(program.holds[0][1]).endswith(f"acls add --allow User:ann --topic {topic} --operation WRITE")
         # It may be described. Without any right to write, there is no producer id.
         secured.allow(ResourceType.TOPIC, topic, AclOperation.DESCRIBE)
         secured.allow(ResourceType.TOPIC, other, AclOperation.DESCRIBE)

@@ -208,11 +208,11 @@ def test_a_wrong_password_at_kafka(secured: SecuredKafka, tmp_path: Any, guarant
 
 
 MISSING: Mapping[str, tuple[type[KafkaGroupsError], tuple[str, ...]]] = {
-    "source": (TopicAuthorizationFailedError, ("User:ann", "Read", "{source}")),
-    "sink": (TopicAuthorizationFailedError, ("User:ann", "Write", "{sink}")),
-    "internal topics": (TopicAuthorizationFailedError, ("User:ann", "Create", "{application_id}-")),
-    "group": (GroupAuthorizationFailedError, ("User:ann", "Read", "{application_id}")),
-    "transactional id": (TransactionalIdAuthorizationFailedError, ("User:ann", "Write", "{application_id}")),
+    "source": (TopicAuthorizationFailedError, ("User:ann", "READ", "{source}")),
+    "sink": (TopicAuthorizationFailedError, ("User:ann", "WRITE", "{sink}")),
+    "internal topics": (TopicAuthorizationFailedError, ("User:ann", "CREATE", "{application_id}-")),
+    "group": (GroupAuthorizationFailedError, ("User:ann", "READ", "{application_id}")),
+    "transactional id": (TransactionalIdAuthorizationFailedError, ("User:ann", "WRITE", "{application_id}")),
 }
 
 

@@ -40,10 +40,10 @@ def test_each_missing_right_is_named_until_both_are_given(secured: SecuredKafka)
 
     secured.allow(ResourceType.TOPIC, topic, AclOperation.READ)
     secured.allow(ResourceType.GROUP, group, AclOperation.READ)
-    assert "Allow DescribeConfigs on the group" in refusal(worker)
+    assert f"User:ann needs DESCRIBE_CONFIGS on the group {group} (" in refusal(worker)
     secured.allow(ResourceType.GROUP, group, AclOperation.DESCRIBE_CONFIGS)
     command = f"kafka-groups groups configs {group} --set share.auto.offset.reset=earliest"
-    assert f"Allow AlterConfigs on the group, or have it set with {command}." in refusal(worker)
+    assert f"--group {group} --operation ALTER_CONFIGS. Or have the start set with {command}." in refusal(worker)
     secured.allow(ResourceType.GROUP, group, AclOperation.ALTER_CONFIGS)
     with worker:
         wait_until(lambda: handled == [b"one"], 60)

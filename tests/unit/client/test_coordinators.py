@@ -123,4 +123,4 @@ def test_the_coordinator_of_a_transactional_id_is_another_one() -> None:
     assert (old.key_type, new.key_type) == (1, 1)
     answer = batched(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     look_up.manager.on_response(request, ClientResponse(answer, 6, 1), 0)
-    assert "(transactional id group)" in str(look_up.errors.fatal)
+    assert "needs WRITE on the transactional id group (" in str(look_up.errors.fatal)

@@ -4,7 +4,8 @@ import logging
 
 import pytest
 
-from kafka_groups.errors.log_tracebacks import cut_tracebacks
+from kafka_groups.errors import KafkaGroupsError
+from kafka_groups.errors.log_tracebacks import cut_tracebacks, log_end
 
 
 def test_a_traceback_is_cut_once_and_the_error_is_kept(caplog: pytest.LogCaptureFixture) -> None:
@@ -23,3 +24,13 @@ def test_a_line_without_a_traceback_has_none(caplog: pytest.LogCaptureFixture) -
     cut_tracebacks(log)
     log.error("it failed")
     assert caplog.records[0].exc_text is None
+
+
+@pytest.mark.parametrize("says_remedy", [True, False])
+def test_an_error_that_says_what_to_do_has_no_traceback(caplog: pytest.LogCaptureFixture, *, says_remedy: bool) -> None:
+    error = KafkaGroupsError("do this")
+    error.says_remedy = says_remedy
+    log_end(logging.getLogger("tests.end"), "It ends", error)
+    [record] = caplog.records
+    assert record.getMessage() == ("It ends: do this" if says_remedy else "It ends")
+    assert bool(record.exc_info) is not says_remedy

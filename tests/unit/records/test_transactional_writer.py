@@ -460,7 +460,7 @@ def test_a_right_that_is_missing_is_final() -> None:
     async def scene(bench: Bench) -> None:
         refusal = answer(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         bench.world.cluster.faults.on(ApiKey.INIT_PRODUCER_ID, refusal)
-        with pytest.raises(TransactionalIdAuthorizationFailedError, match="may not use the transactional id 'tx'"):
+        with pytest.raises(TransactionalIdAuthorizationFailedError, match="needs WRITE on the transactional id tx "):
             await bench.writer.prepare(COMMIT_MS)
 
     simulated(scene)

@@ -77,7 +77,7 @@ def test_the_configuration_that_you_may_not_see_is_an_error() -> None:
         )
         world.cluster.faults.on(ApiKey.DESCRIBE_CONFIGS, answer(DescribeConfigsResponse(results=(refused,))))
         async with world.consumer() as consumer:
-            with pytest.raises(GroupAuthorizationFailedError, match="not yours"):
+            with pytest.raises(GroupAuthorizationFailedError, match="needs DESCRIBE_CONFIGS on the group g "):
                 await consumer.group_config()
 
     simulate(program)

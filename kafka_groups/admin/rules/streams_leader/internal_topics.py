@@ -48,8 +48,9 @@ async def existing_topics(ask: Asking, topics: Iterable[str]) -> dict[str, Topic
     hidden = [name for name, error in found.errors.items() if isinstance(error, TopicAuthorizationFailedError)]
     if hidden:
         raise LeadingError(
-            f"This member leads the group, but may not see the topics {listed(sorted(hidden))}. Allow it to DESCRIBE "
-            "the topics that the application reads, and all topics whose names begin with its application.id and '-'."
+            f"This member leads the group, but may not see the topics {listed(sorted(hidden))}. Any member may lead. "
+            "So each needs READ on the topics that the application reads, and CREATE, READ and WRITE on all topics "
+            f"whose names begin with its application.id and '-'. {found.errors[min(hidden)]}"
         )
     for error in found.errors.values():
         if not isinstance(error, UnknownTopicOrPartitionError):

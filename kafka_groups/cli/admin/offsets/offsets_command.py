@@ -8,17 +8,17 @@ __all__ = ["offsets"]
 
 _COMMANDS = {
     "delete": (
-        "kafka_groups.cli.admin.offsets.share_offsets",
+        "kafka_groups.cli.admin.offsets.delete_offsets",
         "delete",
         "Make GROUP, which must have no members, forget topics.",
     ),
     "describe": (
-        "kafka_groups.cli.admin.offsets.share_offsets",
+        "kafka_groups.cli.admin.offsets.describe_offsets",
         "describe",
-        "Print the start offset and lag of GROUP in each partition.",
+        "Print the start offset and lag of share groups in each partition.",
     ),
     "reset": (
-        "kafka_groups.cli.admin.offsets.share_offsets",
+        "kafka_groups.cli.admin.offsets.reset_offsets",
         "reset",
         "Move GROUP, which must have no members, to the beginning or end of topics, or to a time.",
     ),
@@ -27,4 +27,4 @@ _COMMANDS = {
 
 @click.command(cls=LazyGroup, modules=_COMMANDS)
 def offsets() -> None:
-    """Show, reset and delete the offsets of a share group."""
+    """Show, reset and delete the offsets of share groups."""

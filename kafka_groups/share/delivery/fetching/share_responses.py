@@ -7,7 +7,9 @@ from kafka_groups.client.background import BackgroundErrors
 from kafka_groups.client.events import Area
 from kafka_groups.client.features import if_switched_off
 from kafka_groups.client.metadata import MetadataManager
+from kafka_groups.client.principals import principal_of
 from kafka_groups.client.requests import NEVER_MS, ClientResponse
+from kafka_groups.client.rights import explained
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import (
     BrokerError,
@@ -183,7 +185,7 @@ class ShareResponses:
         if code in _ONLY_LOGGED or is_retriable(error_for(code)):
             self._inbox.events.warn(Area.RECORDS, f"fetch {tip} {code.name}", sentences(text, "Retrying"))
         else:
-            self._report(error_for(code, text))
+            self._report(self._explained(error_for(code, text), ApiKey.SHARE_FETCH, str(topic)))
         return True
 
     def _follow_leader(
@@ -237,7 +239,9 @@ class ShareResponses:
             if code is ErrorCode.NONE:
                 self._succeed(pending, exchange.sent_ms, now_ms)
             else:
-                tries_again |= self._fail_or_retry(exchange, pending, error_for(code, message), now_ms)
+                topic = self._metadata.metadata.name_of(pending.partition.topic_id) or pending.partition.topic_id
+                error = self._explained(error_for(code, message), ApiKey.SHARE_ACKNOWLEDGE, str(topic))
+                tries_again |= self._fail_or_retry(exchange, pending, error, now_ms)
         return tries_again
 
     def _fail_or_retry(
@@ -335,15 +339,17 @@ class ShareResponses:
         self._metadata.request_update()
         self._inbox.notify()
 
+    def _explained(self, error: BrokerError, api: ApiKey, name: str) -> BrokerError:
+        return explained(error, api, (name,), principal_of(self._config))
+
     def _refused(self, exchange: InFlightRequest, code: ErrorCode, message: str | None, now_ms: int) -> None:
-        error = error_for(code, message or f"{code.name}: the share group {self._config.group_id}")
+        api = ApiKey.SHARE_FETCH if exchange.purpose is Purpose.FETCH else ApiKey.SHARE_ACKNOWLEDGE
+        group_id = self._config.group_id
+        error = self._explained(error_for(code, message or f"{code.name}: the share group {group_id}"), api, group_id)
         # There are four cases: an error that ends the consumer, one that the next poll raises once, a lost session,
         # after which the next fetch opens a new one, and a retriable error, after which the session goes on.
         if code in _FATAL:
-            is_fetch = exchange.purpose is Purpose.FETCH
-            self._errors.report_fatal(
-                if_switched_off(ApiKey.SHARE_FETCH if is_fetch else ApiKey.SHARE_ACKNOWLEDGE, error)
-            )
+            self._errors.report_fatal(if_switched_off(api, error))
         elif code not in _SESSION_LOST and not error.retriable:
             self._report(error)
         if code in _SESSION_LOST:

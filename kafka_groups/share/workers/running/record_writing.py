@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kafka_groups.config.clients.principals import principal_of
+from kafka_groups.client.principals import principal_of
 from kafka_groups.config.clients.share import ShareConsumerConfig
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.records.confirmed.writes import RecordToWrite, WriteOutcome

@@ -9,7 +9,7 @@ from attrs import define
 
 from kafka_groups.client.assembly import Environment
 from kafka_groups.errors import GroupMaxSizeReachedError
-from kafka_groups.errors.log_tracebacks import cut_tracebacks
+from kafka_groups.errors.log_tracebacks import cut_tracebacks, log_end
 from kafka_groups.net.rate_limited_log import RateLimitedLog
 from kafka_groups.share.aio import hooks_of
 from kafka_groups.share.delivery.records import AnyRecord
@@ -248,7 +248,7 @@ class WorkerRuntime:
     def _failed(self, running: _Running, error: Exception) -> None:
         """Log the error now, as programs that embed the worker may look at it only when they end."""
         if error is not running.handling.outcomes.stopped_by:  # the rules have logged that one
-            _LOG.error("Handler %s: the worker stops because of an error", running.name, exc_info=error)
+            log_end(_LOG, f"Handler {running.name}: the worker stops because of an error", error)
         # The first error is the cause. Those that closing the consumer raises afterwards are only logged.
         running.error = running.error or error
         self._error = self._error or error

@@ -34,6 +34,7 @@ from kafka_groups.streams.member.rules.member_events import (
     TasksLost,
     TasksRevoked,
 )
+from kafka_groups.streams.member.rules.missing_rights import explained_refusal
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
 from kafka_groups.streams.member.rules.task_position import TaskPosition
 from kafka_groups.types import TaskId
@@ -45,6 +46,11 @@ _HEARTBEATING: Final = frozenset(
 )
 _IN_ROUND: Final = frozenset({MembershipState.JOINING, MembershipState.LEADING, MembershipState.SYNCING})
 
+_APIS: Final = {
+    RoundStep.JOIN: ApiKey.JOIN_GROUP,
+    RoundStep.SYNC: ApiKey.SYNC_GROUP,
+    RoundStep.HEARTBEAT: ApiKey.HEARTBEAT,
+}
 _OVER: Final = frozenset({MembershipState.UNJOINED, MembershipState.LEAVING, MembershipState.FATAL})
 
 
@@ -515,7 +521,9 @@ class ClassicMembership(ClassicMemberState):
     def _react(self, step: RoundStep, code: ErrorCode, now_ms: int) -> None:
         reaction = reaction_to(step, code)
         if reaction is ErrorReaction.END:
-            self._refuse(refusal(code, self.description, self._settings), now_ms)
+            error = refusal(code, self.description, self._settings)
+            explained = explained_refusal(error, _APIS[step], self.description, self._coordinator.principal)
+            self._refuse(explained, now_ms)
         elif reaction in (ErrorReaction.LOSE_ID, ErrorReaction.LOSE_TASKS):
             self._log.fenced(self.epoch, code.name)
             self.member_id = self.member_id if reaction is ErrorReaction.LOSE_TASKS else ""

@@ -42,6 +42,7 @@ from kafka_groups.streams.member.rules.member_events import (
 )
 from kafka_groups.streams.member.rules.member_tasks import NO_TASKS, MemberTasks
 from kafka_groups.streams.member.rules.membership_log import MembershipLog
+from kafka_groups.streams.member.rules.missing_rights import explained_refusal
 from kafka_groups.streams.member.rules.owned_tasks import ConfirmationReminder, TaskOwnership
 from kafka_groups.streams.member.rules.owning_member import OwningMember
 from kafka_groups.streams.member.rules.states import IN_GROUP, MembershipState
@@ -528,7 +529,7 @@ class StreamsMembership(OwningMember):
     def _report(self, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
         # The one refusal that does not end the member, as in Java: somebody may grant DESCRIBE on the topics while the
         # application runs.
-        self._errors.report(error_for(response.error_code, response.error_message))
+        self._errors.report(self._explained(error_for(response.error_code, response.error_message)))
         self._retry(response, now_ms)
 
     def _fenced(self, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
@@ -558,8 +559,12 @@ class StreamsMembership(OwningMember):
         self._log.unreleased(self.description.instance_id, wait_ms)
 
     def _refused(self, response: StreamsGroupHeartbeatResponse, now_ms: int) -> None:
-        error = with_remedy(error_for(response.error_code, response.error_message), self.description.group_id)
+        told = self._explained(error_for(response.error_code, response.error_message))
+        error = with_remedy(told, self.description.group_id)
         self._refuse(if_switched_off(ApiKey.STREAMS_GROUP_HEARTBEAT, error), now_ms)
+
+    def _explained(self, error: KafkaGroupsError) -> KafkaGroupsError:
+        return explained_refusal(error, ApiKey.STREAMS_GROUP_HEARTBEAT, self.description, self._coordinator.principal)
 
     def _refuse(self, error: KafkaGroupsError, now_ms: int) -> None:
         self._errors.report_fatal(error)

@@ -117,7 +117,7 @@ def test_an_error_without_a_message_names_the_topic() -> None:
         world.cluster.faults.on(ApiKey.CREATE_TOPICS, answer(CreateTopicsResponse(topics=(refused,))))
         error = (await create_topics(ask, {"new": ONE})).errors["new"]
         assert isinstance(error, TopicAuthorizationFailedError)
-        assert str(error) == "TOPIC_AUTHORIZATION_FAILED: new"
+        assert str(error).startswith("User:ANONYMOUS needs CREATE on the topic new (TOPIC_AUTHORIZATION_FAILED).")
 
     asking(test)
 

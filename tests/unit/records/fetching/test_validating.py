@@ -40,6 +40,9 @@ def test_a_diverging_epoch_is_no_error_code() -> None:
 
 def test_a_missing_right_names_principal_operation_and_resource() -> None:
     error = failure_of(ErrorCode.TOPIC_AUTHORIZATION_FAILED, TopicPartition("a", 0), 3, "User:ann")
-    assert str(error) == "User:ann may not read a-0. Grant the operation Read on the topic."
+    assert str(error) == (
+        "User:ann needs READ on the topic a (TOPIC_AUTHORIZATION_FAILED). Grant it: kafka-groups acls add --allow "
+        "User:ann --topic a --operation READ"
+    )
     other = failure_of(ErrorCode.UNKNOWN_TOPIC_ID, TopicPartition("a", 0), 3, "User:ann")
     assert str(other) == "a-0 cannot be read from offset 3 on: UNKNOWN_TOPIC_ID"

@@ -108,7 +108,10 @@ def test_a_missing_right_refuses_the_batch() -> None:
     world.settle_once()
     [(_, error)] = refused(world)
     assert isinstance(error, TopicAuthorizationFailedError)
-    assert str(error) == "User:ann may not write to t-0. Grant the operation Write on the topic."
+    assert str(error) == (
+        "User:ann needs WRITE on the topic t (TOPIC_AUTHORIZATION_FAILED). Grant it: kafka-groups acls add --allow "
+        "User:ann --topic t --operation WRITE"
+    )
     assert error.says_remedy
     world.write(0, values(1))
     world.settle_once()

@@ -91,8 +91,8 @@ def test_a_right_that_is_missing_is_final_and_names_operation_and_resource() -> 
     error = transactions.failure()
     assert type(error) is TransactionalIdAuthorizationFailedError
     assert str(error) == (
-        "The client's user may not use the transactional id 'app'. Grant the operations Write and Describe on the "
-        "transactional id."
+        "This client needs WRITE on the transactional id app (TRANSACTIONAL_ID_AUTHORIZATION_FAILED). Grant it: "
+        "kafka-groups acls add --allow User:NAME --transactional-id app --operation WRITE"
     )
     transactions.manager.renew()
     transactions.manager.prepare()

@@ -89,10 +89,13 @@ def test_a_throttled_producer_waits() -> None:
     [
         (
             _C.GROUP_AUTHORIZATION_FAILED,
-            "may not commit offsets of the group 'group'. Grant the operation Read on the group.",
+            (
+                "This client needs READ on the group group (GROUP_AUTHORIZATION_FAILED). Grant it: kafka-groups acls "
+                "add --allow User:NAME --group group --operation READ"
+            ),
         ),
-        (_C.TOPIC_AUTHORIZATION_FAILED, "may not commit offsets of in-0. Grant the operation Read on the topic."),
-        (_C.CLUSTER_AUTHORIZATION_FAILED, "or IdempotentWrite on the cluster."),
+        (_C.TOPIC_AUTHORIZATION_FAILED, "--topic in --operation READ"),
+        (_C.CLUSTER_AUTHORIZATION_FAILED, "--transactional-id app --operation WRITE"),
     ],
 )
 def test_offsets_that_may_not_be_committed_end_the_producer(code: ErrorCode, text: str) -> None:

@@ -252,7 +252,7 @@ def test_a_missing_right_to_write_ends_the_run_at_once() -> None:
             assert places(results, FailedLetter) == ["0@0", "0@1"]
             errors = [each.error for each in results if isinstance(each, FailedLetter)]
             assert {type(error) for error in errors} == {TopicAuthorizationFailedError}
-            assert "Grant the operation Write on the topic" in texts(results)[0]
+            assert "needs WRITE on the topic" in texts(results)[0]
 
     run_simulated(scene, seed=1)
 

@@ -11,7 +11,6 @@ from kafka_groups.streams import StreamsBuilder, Topology, serdes
 from kafka_groups.streams.processors.extractors import skip_invalid
 from kafka_groups.streams.runtime.assigned import OwnedTask
 from kafka_groups.streams.runtime.blocking_membership import BlockingMembership
-from kafka_groups.streams.runtime.missing_rights import MissingRights
 from kafka_groups.streams.runtime.restore_listeners import RestoreListeners, StateRestoreListener
 from kafka_groups.streams.runtime.worker_membership import NO_IDS
 from kafka_groups.types import OffsetAndMetadata, TaskId, TopicPartition
@@ -119,7 +118,7 @@ async def test_a_worker_waits_for_its_group_for_some_seconds_at_a_time() -> None
             waits.append(timeout)
             return {}
 
-    membership = BlockingMembership(Member(), MissingRights("app"))  # type: ignore[arg-type]
+    membership = BlockingMembership(Member())  # type: ignore[arg-type]
     await membership.commit({})
     await membership.committed([])
     assert waits == [5.0, 5.0]

@@ -134,7 +134,7 @@ def test_a_transaction_may_last_until_its_commit() -> None:
     ("given", "principal"),
     [
         ({}, "User:ANONYMOUS"),
-        ({"security.protocol": "SSL"}, None),
+        ({"security.protocol": "SSL"}, "User:ANONYMOUS"),
         (
             {
                 "security.protocol": "SASL_PLAINTEXT",

@@ -25,7 +25,7 @@ from kafka_groups.share.workers.running.checks.retry_topic_checks import checked
 from kafka_groups.share.workers.running.handler_group import HandlerGroup
 from kafka_groups.share.workers.running.members.handler_members import HandlerMember
 
-__all__ = ["AnyConsumer", "check_group_dead_letters", "member_preflight", "preflight"]
+__all__ = ["AnyConsumer", "check_group_dead_letters", "member_preflight", "preflight", "written_topics"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
 
@@ -59,7 +59,7 @@ async def preflight(
         await _check_own_dead_letters(consumer, group_id, own)
     # A missing topic that the worker writes to is an error, because records that succeed or are given up could only be
     # held. Missing topics of the handler are a warning, because they may be created later.
-    for option, topic in _written_topics(spec):
+    for option, topic in written_topics(spec):
         if await _is_missing(consumer, topic):
             raise ConfigurationError(
                 f"handler {spec.name}: the topic {option}={topic!r} does not exist. Create it, or start the worker with"
@@ -86,7 +86,7 @@ async def member_preflight(consumer: AnyConsumer, member: HandlerMember, *, has_
     return await preflight(consumer, member.group_id, spec, has_start=True)
 
 
-def _written_topics(spec: HandlerSpec) -> Iterator[tuple[str, str]]:
+def written_topics(spec: HandlerSpec) -> Iterator[tuple[str, str]]:
     """Yield the option and the name of each topic that is written to."""
     if spec.dead_letters is not None:
         yield "dead_letters", spec.dead_letters
@@ -125,10 +125,10 @@ async def _settings(consumer: AnyConsumer, group_id: str) -> tuple[GroupSettings
         # Brokers that answer but refuse may do so for lack of rights, and the worker can do without: Kafka's defaults
         # are the usual values. If no broker answers, the start fails.
         note = (
-            f"The worker cannot read the settings of the share group {group_id} ({error}) and assumes Kafka's defaults:"
+            f"The worker cannot read the settings of the share group {group_id} and assumes Kafka's defaults:"
             f" {counted(DEFAULT_DELIVERY_LIMIT, 'delivery')}, and windows of {counted(DEFAULT_RECORD_LOCKS, 'record')}."
         )
-        return GroupSettings(), (note,)
+        return GroupSettings(), (sentences(note, str(error)),)
 
 
 async def _check_own_dead_letters(consumer: AnyConsumer, group_id: str, own: str) -> None:
@@ -138,7 +138,8 @@ async def _check_own_dead_letters(consumer: AnyConsumer, group_id: str, own: str
     except KafkaGroupsError as error:
         text = f"The share group {group_id} has the dead-letter topic {own} ({DEAD_LETTERS})"
         problem = f"{text}, and the worker cannot read the topic's configuration: {error}"
-        raise ConfigurationError(sentences(problem, "Create the topic, or allow DescribeConfigs on it")) from error
+        remedy = "Create the topic" if isinstance(error, UnknownTopicOrPartitionError) else ""
+        raise ConfigurationError(sentences(problem, remedy)) from error
     # Kafka 4.4.0 accepts the name of a topic that is not enabled for this and then copies nothing, so rejected records
     # would be lost.
     if configs.get(_TOPIC_ENABLED) != "true":

@@ -64,8 +64,7 @@ def _check_all_exist(spec: HandlerSpec, found: Results[str, TopicConfigValues]) 
         )
     for name, error in found.errors.items():
         problem = f"handler {spec.name}: the worker cannot read the configuration of the retry topic {name}"
-        remedy = "Allow it to DESCRIBE_CONFIGS of the topic" if not error.retriable else ""
-        raise _as_configuration_error(error, sentences(f"{problem}: {named(error)}", remedy))
+        raise _as_configuration_error(error, sentences(f"{problem}: {named(error)}"))
 
 
 def _as_configuration_error(error: KafkaGroupsError, text: str) -> KafkaGroupsError:
@@ -97,10 +96,7 @@ def _problems(topic: RetryTopic, configs: TopicConfigValues) -> Iterator[str]:
 
 
 def _remedy(topic: RetryTopic, key: str, value: str) -> str:
-    return (
-        "Run `kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type topics --entity-name"
-        f" {topic.topic} --add-config {key}={value}`"
-    )
+    return f"Run `kafka-groups topics configs {topic.topic} --set {key}={value}`"
 
 
 def _notes(topic: RetryTopic, configs: TopicConfigValues) -> Iterator[str]:

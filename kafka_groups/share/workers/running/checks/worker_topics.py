@@ -102,6 +102,10 @@ def _raise_first(errors: Mapping[str, KafkaGroupsError], missing: Mapping[str, T
             raise error
         alike = {name: missing[name] for name, other in sorted(errors.items()) if type(other) is type(error)}
         topics = "topic" if len(alike) == 1 else counted(len(alike), "topic")
-        what = f"Could not create the {topics} {listed(alike)}: {named(error)}"
-        remedy = f"Allow the worker to CREATE them, or create these: {described_topics(alike)}"
-        raise ConfigurationError(sentences(what, remedy)) from error
+        what = f"Could not create the {topics} {listed(alike)}"
+        if error.says_remedy:  # a missing right, with the command that grants it at the end
+            told = sentences(what, f"Create these: {described_topics(alike)}", f"Or: {error}")
+        else:
+            remedy = f"Allow the worker to CREATE them, or create these: {described_topics(alike)}"
+            told = sentences(f"{what}: {named(error)}", remedy)
+        raise ConfigurationError(told) from error

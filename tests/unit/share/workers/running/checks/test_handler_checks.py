@@ -6,6 +6,7 @@ from kafka_groups.broker.faults import answer
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.describe_configs import DescribeConfigsResponse, DescribeConfigsResult
+from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 from kafka_groups.share.workers.running.checks.handler_checks import HandlerCheck, check_handlers
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.workers.worlds import DEAD, WorkerWorld, simulate
@@ -96,5 +97,17 @@ def test_brokers_that_never_answer_are_an_error_after_half_a_minute() -> None:
         assert not check.is_passed
         assert 30 <= asyncio.get_running_loop().time() - begun_s < 40
         assert world.cluster.bootstrap_servers in check.errors[0]
+
+    simulate(program)
+
+
+def test_a_missing_right_is_an_error() -> None:
+    async def program(world: WorkerWorld) -> None:
+        refused = ShareGroupHeartbeatResponse(
+            error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED, member_epoch=0, heartbeat_interval_ms=0
+        )
+        world.cluster.faults.on(ApiKey.SHARE_GROUP_HEARTBEAT, answer(refused))
+        [error] = (await checked(world, TOPIC)).errors
+        assert error.startswith("User:ANONYMOUS needs READ on the group g (GROUP_AUTHORIZATION_FAILED). Grant it: ")
 
     simulate(program)

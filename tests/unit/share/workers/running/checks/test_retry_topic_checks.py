@@ -67,8 +67,7 @@ def test_topics_that_lose_or_delay_records_are_refused_with_the_command_that_rep
         [error] = check.errors
         assert f"The retry topic r.10s has {key}={value}" in error
         assert text in error
-        command = "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type topics --entity-name r.10s"
-        assert f"Run `{command} --add-config {key}={FITTING[key]}`" in error
+        assert f"Run `kafka-groups topics configs r.10s --set {key}={FITTING[key]}`" in error
 
     simulate(program)
 
@@ -109,7 +108,7 @@ def test_topics_that_may_not_be_described_are_refused() -> None:
         )
         [error] = (await checked(world, creates={"r.10s": FITTING, "r.1m": FITTING})).errors
         assert "the worker cannot read the configuration of the retry topic r.10s" in error
-        assert "Allow it to DESCRIBE_CONFIGS of the topic" in error
+        assert "needs DESCRIBE_CONFIGS on the topic r.10s " in error
 
     simulate(program)
 

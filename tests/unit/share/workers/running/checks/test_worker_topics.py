@@ -110,7 +110,8 @@ def test_without_the_right_to_create_topics_the_message_says_what_to_create() ->
         with pytest.raises(ConfigurationError) as caught:
             await created(world, worker_of(world, TOPIC, dead_letters=DEAD))
         text = str(caught.value)
-        assert text.startswith("Could not create the 2 topics r.10s, r.4d: TopicAuthorizationFailedError: no. Allow")
+        assert text.startswith("Could not create the 2 topics r.10s, r.4d. Create these: ")
+        assert text.endswith("acls add --allow User:ANONYMOUS --topic r.10s --operation CREATE")
         assert "r.10s with 1 partition and message.timestamp.type=LogAppendTime, cleanup.policy=delete" in text
 
     simulate(program)

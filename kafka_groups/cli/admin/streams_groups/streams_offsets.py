@@ -8,22 +8,22 @@ __all__ = ["offsets"]
 
 _COMMANDS = {
     "alter": (
-        "kafka_groups.cli.admin.streams_offset_commands",
+        "kafka_groups.cli.admin.streams_groups.alter_streams_offsets",
         "alter",
         "Set committed offsets of GROUP, which must have no members.",
     ),
     "delete": (
-        "kafka_groups.cli.admin.streams_offset_commands",
+        "kafka_groups.cli.admin.streams_groups.delete_streams_offsets",
         "delete",
         "Make GROUP forget its committed offsets of topics that it does not read at the moment.",
     ),
     "list": (
-        "kafka_groups.cli.admin.streams_offset_commands",
+        "kafka_groups.cli.admin.streams_groups.list_streams_offsets",
         "list_offsets",
         "Print the committed offset and lag of GROUP in each partition that it reads.",
     ),
     "reset": (
-        "kafka_groups.cli.admin.streams_offset_commands",
+        "kafka_groups.cli.admin.streams_groups.reset_streams_offsets",
         "reset",
         "Move the committed offsets of GROUP, which must have no members.",
     ),

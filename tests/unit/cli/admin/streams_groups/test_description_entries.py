@@ -2,8 +2,9 @@
 
 import json
 
+from jsonschema import Draft202012Validator
+
 from kafka_groups.admin import (
-    Results,
     StreamsGroupDescription,
     StreamsGroupMemberDescription,
     StreamsGroupTasks,
@@ -11,10 +12,12 @@ from kafka_groups.admin import (
     StreamsSubtopologyDescription,
     StreamsTopologyDescription,
 )
-from kafka_groups.cli.admin.description_documents import Description, descriptions_document
-from kafka_groups.errors import GroupIdNotFoundError, OperationTimeoutError
+from kafka_groups.cli.admin.streams_groups.description_entries import streams_contents
+from kafka_groups.cli.documents.document import document_text, schema_of
+from kafka_groups.cli.documents.streams_groups import StreamsGroupContents
+from kafka_groups.errors import OperationTimeoutError
 from kafka_groups.types import TopicPartition
-from tests.unit.cli.admin.test_classic_group_lines import GROUP
+from tests.unit.cli.admin.streams_groups.test_classic_group_lines import GROUP
 
 MEMBER = StreamsGroupMemberDescription(
     member_id="m",
@@ -57,14 +60,9 @@ LATE = StreamsGroupDescription(
 )
 
 
-def test_groups_of_both_protocols_and_errors() -> None:
-    found = Results[str, Description](
-        {"words": STREAMS, "late": LATE, "app": GROUP}, {"x": GroupIdNotFoundError("Group x not found.")}
-    )
-    document = json.loads(json.dumps(descriptions_document(found)))
-    assert document["errors"] == [
-        {"resource": "x", "code": "GroupIdNotFoundError", "message": "Group x not found.", "remedy": None}
-    ]
+def test_groups_of_both_protocols() -> None:
+    document = json.loads(document_text([streams_contents(each) for each in (STREAMS, LATE, GROUP)], []))
+    Draft202012Validator(schema_of(StreamsGroupContents)).validate(document)
     words, late, app = document["items"]
     assert words == {
         "group": "words",
@@ -124,11 +122,11 @@ def test_groups_of_both_protocols_and_errors() -> None:
         "running": ["0_0"],
         "changelog_positions": {"0_1": None, "1_0": 12},
         "requests_shutdown": False,
-        "tasks": {"active": ["0_0", "0_1"], "standby": ["1_0"]},
+        "tasks": {"active": ["0_0", "0_1"], "standby": ["1_0"], "warmup": []},
         "assigned_version": 11,
         "common_version": 11,
         "error": 0,
         "rejoins_at_once": False,
-        "next_rebalance": "2026-01-31T12:00:01.000500+00:00",
+        "next_rebalance_ms": 1769860801000,
     }
-    assert (idle["endpoint"], idle["rejoins_at_once"], idle["next_rebalance"]) == (None, True, None)
+    assert (idle["endpoint"], idle["rejoins_at_once"], idle["next_rebalance_ms"]) == (None, True, None)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kafka_groups.admin import ClassicStreamsGroupDescription, ClassicStreamsGroupMember
-from kafka_groups.cli.admin.classic_group_lines import classic_group_lines
+from kafka_groups.cli.admin.streams_groups.classic_group_lines import classic_group_lines
 from kafka_groups.types import TaskId, TopicPartition
 
 A, B, C = TaskId("0", 0), TaskId("0", 1), TaskId("1", 0)

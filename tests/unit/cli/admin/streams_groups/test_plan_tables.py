@@ -18,8 +18,8 @@ from kafka_groups.admin import (
     TaskPlace,
 )
 from kafka_groups.assignment import AssignedTaskType
-from kafka_groups.cli.admin.plan_documents import plan_document
-from kafka_groups.cli.admin.plan_tables import print_plan
+from kafka_groups.cli.admin.streams_groups.plan_documents import plan_document
+from kafka_groups.cli.admin.streams_groups.plan_tables import print_plan
 from kafka_groups.types import TaskId
 
 OLD, NEW = "0b9f6f41-9f23-45b8-a57f-417c2f341bd6", "0b9f6f41-0000-45b8-a57f-417c2f341bd6"

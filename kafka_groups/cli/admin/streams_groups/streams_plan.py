@@ -13,9 +13,9 @@ from kafka_groups.admin import PlannedProcess, StreamsPlan
 from kafka_groups.admin.rules.plans.application_configs import read_configs
 from kafka_groups.assignment import OfferedAssignor, Registered, TaskAssignorError, TaskAssignors
 from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting
-from kafka_groups.cli.admin.plan_documents import plan_document
-from kafka_groups.cli.admin.plan_tables import print_plan
-from kafka_groups.cli.admin.topology_option import topology_option
+from kafka_groups.cli.admin.streams_groups.plan_documents import plan_document
+from kafka_groups.cli.admin.streams_groups.plan_tables import print_plan
+from kafka_groups.cli.admin.streams_groups.topology_option import topology_option
 from kafka_groups.cli.key_value import keys_and_values
 from kafka_groups.cli.output import console_for_people, say
 from kafka_groups.cli.working_directory import import_from_here

@@ -1,0 +1,1 @@
+"""`kafka-groups streams`: the commands that ask brokers about streams groups."""
