@@ -28,6 +28,8 @@ __all__ = [
     "end_marker_parts",
     "record_bytes",
     "reduced_batch",
+    "sized_bytes",
+    "varint_bytes",
 ]
 
 BATCH_OVERHEAD_BYTES = 61
@@ -125,17 +127,19 @@ def record_bytes(record: NewRecord, offset_delta: int, timestamp_delta_ms: int =
         timestamp_delta_ms: Its timestamp minus that of the first record.
     """
     attributes = 1
-    body = attributes + _varint_bytes(timestamp_delta_ms) + _varint_bytes(offset_delta)
-    body += _sized_bytes(record.key) + _sized_bytes(record.value) + _varint_bytes(len(record.headers))
-    body += sum(_sized_bytes(name.encode()) + _sized_bytes(value) for name, value in record.headers)
-    return _varint_bytes(body) + body
+    body = attributes + varint_bytes(timestamp_delta_ms) + varint_bytes(offset_delta)
+    body += sized_bytes(record.key) + sized_bytes(record.value) + varint_bytes(len(record.headers))
+    body += sum(sized_bytes(name.encode()) + sized_bytes(value) for name, value in record.headers)
+    return varint_bytes(body) + body
 
 
-def _sized_bytes(data: bytes | None) -> int:
-    return 1 if data is None else _varint_bytes(len(data)) + len(data)
+def sized_bytes(data: bytes | None) -> int:
+    """Return the size of a key, a value or a part of a header with its length."""
+    return 1 if data is None else varint_bytes(len(data)) + len(data)
 
 
-def _varint_bytes(number: int) -> int:
+def varint_bytes(number: int) -> int:
+    """Return the size of a number in a record."""
     zigzag = (number << 1) ^ (number >> 63)
     return max(1, -(-zigzag.bit_length() // 7))
 

@@ -11,7 +11,13 @@ from kafka_groups.broker.share_partitions.record_state import RecordEvent, Recor
 from kafka_groups.config.cluster.broker import ShareGroupConfig
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_state import StateBatch
-from kafka_groups.protocol.record_builder import BATCH_OVERHEAD_BYTES, NewRecord, record_bytes
+from kafka_groups.protocol.record_builder import (
+    BATCH_OVERHEAD_BYTES,
+    NewRecord,
+    record_bytes,
+    sized_bytes,
+    varint_bytes,
+)
 from kafka_groups.types import AcknowledgeType, Header
 
 __all__ = [
@@ -21,8 +27,8 @@ __all__ = [
     "LetterBatch",
     "LetterSource",
     "RecordCopy",
-    "acknowledged_types",
     "first_batch",
+    "rejected_ranges",
     "runs_left_over",
     "runs_of_change",
 ]
@@ -82,14 +88,17 @@ class DeadLetterRun:
 
 
 def runs_of_change(
-    batches: Iterable[StateBatch], acknowledged: Iterable[AcknowledgementBatch]
+    batches: Iterable[StateBatch], acknowledged: Sequence[AcknowledgementBatch]
 ) -> tuple[DeadLetterRun, ...]:
     """Return the records that a change has made ARCHIVING. Those that a member has not rejected were at the limit."""
-    archiving = [batch for batch in batches if batch.delivery_state == RecordState.ARCHIVING]
-    if not archiving:
-        return ()
-    type_of = acknowledged_types(acknowledged)
-    return tuple(run for batch in archiving for run in _by_reason(batch, type_of))
+    return tuple(
+        DeadLetterRun(
+            first, last, batch.delivery_count, DeadLetterReason.REJECTED if is_rejected else DeadLetterReason.EXHAUSTED
+        )
+        for batch in batches
+        if batch.delivery_state == RecordState.ARCHIVING
+        for is_rejected, first, last in rejected_ranges(batch, acknowledged)
+    )
 
 
 def runs_left_over(batches: Iterable[StateBatch], limits: DeliveryLimits) -> tuple[DeadLetterRun, ...]:
@@ -109,10 +118,21 @@ def runs_left_over(batches: Iterable[StateBatch], limits: DeliveryLimits) -> tup
     )
 
 
-def acknowledged_types(acknowledged: Iterable[AcknowledgementBatch]) -> Callable[[int], int | None]:
-    """Return a function for the type with which an offset was acknowledged. None: it was not."""
-    batches = tuple(acknowledged)
+def rejected_ranges(batch: StateBatch, acknowledged: Sequence[AcknowledgementBatch]) -> Iterator[tuple[bool, int, int]]:
+    """Divide a state batch: whether a member has rejected the records, and their first and last offset."""
+    first, last = batch.first_offset, batch.last_offset
+    # Most acknowledgements have one type for all of their offsets.
+    for each in acknowledged:
+        if each.first_offset <= first and last <= each.last_offset and len(each.acknowledge_types) == 1:
+            yield each.acknowledge_types[0] == AcknowledgeType.REJECT, first, last
+            return
+    type_of = _types(acknowledged)
+    for is_rejected, same in groupby(range(first, last + 1), lambda at: type_of(at) == AcknowledgeType.REJECT):
+        run = list(same)
+        yield is_rejected, run[0], run[-1]
 
+
+def _types(batches: Sequence[AcknowledgementBatch]) -> Callable[[int], int | None]:
     def type_of(offset: int) -> int | None:
         for batch in batches:
             if batch.first_offset <= offset <= batch.last_offset:
@@ -121,14 +141,6 @@ def acknowledged_types(acknowledged: Iterable[AcknowledgementBatch]) -> Callable
         return None
 
     return type_of
-
-
-def _by_reason(batch: StateBatch, type_of: Callable[[int], int | None]) -> Iterator[DeadLetterRun]:
-    offsets = range(batch.first_offset, batch.last_offset + 1)
-    for is_rejected, same in groupby(offsets, lambda offset: type_of(offset) == AcknowledgeType.REJECT):
-        run = list(same)
-        reason = DeadLetterReason.REJECTED if is_rejected else DeadLetterReason.EXHAUSTED
-        yield DeadLetterRun(run[0], run[-1], batch.delivery_count, reason)
 
 
 # --------------------------------------------------------------------------------------------- the letters
@@ -152,6 +164,10 @@ class RecordCopy:
     size_bytes: int
 
 
+_NO_COPY = RecordCopy(None, None, 0)
+_OFFSET = "__dlq.errors.offset"
+
+
 @frozen
 class LetterBatch:
     """Letters that are appended together, the first one about the offset `first`, the last one about `last`."""
@@ -173,13 +189,14 @@ def first_batch(
         max_bytes: The largest batch that the queue takes. A letter that alone is larger is a batch of its own.
         wall_ms: The timestamp.
     """
+    form = _LetterForm(source, run, wall_ms)
     letters: list[NewRecord] = []
     size_bytes, copied_bytes = BATCH_OVERHEAD_BYTES, 0
     for offset in range(run.first, run.last + 1):
-        copy = copies.get(offset)
-        letter = _letter(source, run, offset, copy, wall_ms)
-        size_bytes += record_bytes(letter, len(letters))
-        copied_bytes += 0 if copy is None else copy.size_bytes
+        copy = copies.get(offset, _NO_COPY)
+        letter = form.letter(offset, copy)
+        size_bytes += form.size_bytes(offset, copy, len(letters))
+        copied_bytes += copy.size_bytes
         # Two limits, as in Kafka. The batch of letters must fit into the queue
         # (ShareGroupDLQStateManager.ProduceRequestHandler.topicProduceData), and what is read for it has the same bound
         # (ShareGroupDLQRecordFetcher.collectUncompressed).
@@ -189,19 +206,34 @@ def first_batch(
     return LetterBatch(run.first, run.first + len(letters) - 1, letters)
 
 
-def _letter(source: LetterSource, run: DeadLetterRun, offset: int, copy: RecordCopy | None, wall_ms: int) -> NewRecord:
-    key, value = (None, None) if copy is None else (copy.key, copy.value)
-    return NewRecord(value, key, wall_ms, _headers(source, run, offset))
+class _LetterForm:
+    """Makes the letters of a run. Only the offset, the key and the value differ between them."""
 
+    def __init__(self, source: LetterSource, run: DeadLetterRun, wall_ms: int) -> None:
+        self._wall_ms = wall_ms
+        # KIP-1191, "Dead-letter queue record headers", in the order in which Kafka writes them. The headers of the
+        # record itself are never copied.
+        self._before: tuple[Header, ...] = (
+            ("__dlq.errors.topic", source.topic.encode()),
+            ("__dlq.errors.partition", str(source.partition).encode()),
+        )
+        self._after: tuple[Header, ...] = (
+            ("__dlq.errors.group", source.group_id.encode()),
+            ("__dlq.errors.delivery.count", str(run.delivery_count).encode()),
+            ("__dlq.errors.message", run.reason.value.encode()),
+        )
+        without_offset = NewRecord(headers=(*self._before, (_OFFSET, b""), *self._after))
+        whole_bytes = record_bytes(without_offset, 0)
+        self._body_bytes = whole_bytes - varint_bytes(whole_bytes - 1)
 
-def _headers(source: LetterSource, run: DeadLetterRun, offset: int) -> tuple[Header, ...]:
-    # KIP-1191, "Dead-letter queue record headers", in the order in which Kafka writes them. The headers of the record
-    # itself are never copied.
-    return (
-        ("__dlq.errors.topic", source.topic.encode()),
-        ("__dlq.errors.partition", str(source.partition).encode()),
-        ("__dlq.errors.offset", str(offset).encode()),
-        ("__dlq.errors.group", source.group_id.encode()),
-        ("__dlq.errors.delivery.count", str(run.delivery_count).encode()),
-        ("__dlq.errors.message", run.reason.value.encode()),
-    )
+    def letter(self, offset: int, copy: RecordCopy) -> NewRecord:
+        """Return the letter about an offset."""
+        headers = (*self._before, (_OFFSET, b"%d" % offset), *self._after)
+        return NewRecord(copy.value, copy.key, self._wall_ms, headers)
+
+    def size_bytes(self, offset: int, copy: RecordCopy, offset_delta: int) -> int:
+        """Return the size of the letter about an offset at a place in its batch."""
+        body = self._body_bytes + len(str(offset)) + varint_bytes(offset_delta) - 1
+        if copy is not _NO_COPY:
+            body += sized_bytes(copy.key) + sized_bytes(copy.value) - 2
+        return varint_bytes(body) + body

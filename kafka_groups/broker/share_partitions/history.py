@@ -1,16 +1,15 @@
 """The results of deliveries by group, for tests that check what a group accepted, released or rejected."""
 
 import enum
-from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attrs import evolve, frozen
 
-from kafka_groups.broker.share_partitions.dead_letters import acknowledged_types
+from kafka_groups.broker.share_partitions.dead_letters import rejected_ranges
 from kafka_groups.broker.share_partitions.record_state import RecordState
 from kafka_groups.protocol.messages.share_acknowledge import AcknowledgementBatch
 from kafka_groups.protocol.messages.share_state import StateBatch
-from kafka_groups.types import AcknowledgeType, TopicIdPartition
+from kafka_groups.types import TopicIdPartition
 
 __all__ = ["DeliveryHistory", "DeliveryOutcome", "Ended"]
 
@@ -76,7 +75,7 @@ class DeliveryHistory:
         group_id: str,
         partition: TopicIdPartition,
         batches: Iterable[StateBatch],
-        acknowledged: Iterable[AcknowledgementBatch] = (),
+        acknowledged: Sequence[AcknowledgementBatch] = (),
     ) -> None:
         """Record new states.
 
@@ -86,8 +85,7 @@ class DeliveryHistory:
             batches: The new states.
             acknowledged: The acknowledgements that led to them; none if locks ended or a session was closed.
         """
-        types = acknowledged_types(acknowledged)
-        self._add(group_id, (ended for batch in batches for ended in _ended(partition, batch, types)))
+        self._add(group_id, (ended for batch in batches for ended in _ended(partition, batch, acknowledged)))
 
     def add_dead_lettered(self, group_id: str, partition: TopicIdPartition, batches: Iterable[StateBatch]) -> None:
         """Record that the brokers have written dead letters for records.
@@ -114,7 +112,9 @@ class DeliveryHistory:
             listener()
 
 
-def _ended(partition: TopicIdPartition, batch: StateBatch, type_of: Callable[[int], int | None]) -> Iterator[Ended]:
+def _ended(
+    partition: TopicIdPartition, batch: StateBatch, acknowledged: Sequence[AcknowledgementBatch]
+) -> Iterator[Ended]:
     first, last, count = batch.first_offset, batch.last_offset, batch.delivery_count
     if batch.delivery_state == RecordState.ACKNOWLEDGED:
         yield Ended(DeliveryOutcome.ACCEPTED, partition, first, last, count)
@@ -123,7 +123,6 @@ def _ended(partition: TopicIdPartition, batch: StateBatch, type_of: Callable[[in
     elif batch.delivery_state in (RecordState.ARCHIVING, RecordState.ARCHIVED):
         # There are two ways to get there: the member rejected the record, or it was archived for another reason (the
         # delivery limit, a gap, an aborted transaction). The state alone does not tell, so the acknowledgement decides.
-        for rejected, offsets in groupby(range(first, last + 1), lambda at: type_of(at) == AcknowledgeType.REJECT):
-            outcome = DeliveryOutcome.REJECTED if rejected else DeliveryOutcome.ARCHIVED
-            run = list(offsets)
-            yield Ended(outcome, partition, run[0], run[-1], count)
+        for is_rejected, from_offset, to_offset in rejected_ranges(batch, acknowledged):
+            outcome = DeliveryOutcome.REJECTED if is_rejected else DeliveryOutcome.ARCHIVED
+            yield Ended(outcome, partition, from_offset, to_offset, count)

@@ -202,6 +202,23 @@ def test_only_the_bad_record_ends_as_a_dead_letter(cluster: EmbeddedCluster, on_
     assert max(good.values()) <= 15, "the batch is halved until the bad record is found"
 
 
+def test_the_brokers_write_dead_letters_of_what_tasks_reject(cluster: EmbeddedCluster) -> None:
+    cluster.create_topic("dlq.g", configs={"errors.deadletterqueue.group.enable": "true"})
+    queue = {"errors.deadletterqueue.topic.name": "dlq.g", "errors.deadletterqueue.copy.record.enable": "true"}
+    cluster.alter_group_configs("g", queue)
+    produce(cluster, 30, per_batch=30)
+    made = workers(cluster, Process(frozenset({b"v12"})), on_error="per_record", backoff_seconds=0.2)
+    tasks = [drain(made)]
+    while tasks[-1].error is not None or cluster.group("g").lag:
+        assert len(tasks) < 10
+        tasks.append(drain(made))
+    [ended] = cluster.group("g").wait_until_dead_lettered([b"v12"])
+    assert (ended.topic, ended.partition, ended.offset) == ("t", 0, 6)
+    [letter] = cluster.group("g").dead_letters
+    assert (letter.topic, letter.offset, letter.key, letter.value) == ("t", 6, b"k", b"v12")
+    assert letter.delivery_count == ended.delivery_count
+
+
 def test_a_consumer_that_cannot_go_on_is_replaced(cluster: EmbeddedCluster) -> None:
     made = workers(cluster, default_api_timeout_ms=300)
     cluster.stop_broker(1)
