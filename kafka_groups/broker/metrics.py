@@ -2,7 +2,7 @@
 
 The names are those of Kafka 4.4 in JMX: the MBean, a colon and its attribute, as Kafka's JmxTool writes them. Metrics
 about times, rates, queues and threads have no counterpart in brokers that share one thread and, in simulations, one
-virtual clock.
+virtual clock. What Kafka counts for each group is here the sum over all groups.
 """
 
 from collections import Counter
@@ -71,7 +71,8 @@ _GROUPS = "kafka.server:type=group-coordinator-metrics"
 _SHARE_STATE = "kafka.server:type=share-coordinator-metrics"
 _MANAGER = "kafka.coordinator.group:type=GroupMetadataManager"
 _SESSIONS = "kafka.server:type=ShareSessionCache"
-_ACKNOWLEDGEMENTS = "kafka.server:type=ShareGroupMetrics,name=RecordAcknowledgementsPerSec"
+_SHARE_GROUPS = "kafka.server:type=ShareGroupMetrics"
+_ACKNOWLEDGEMENTS = f"{_SHARE_GROUPS},name=RecordAcknowledgementsPerSec"
 _STATES: Mapping[GroupType, tuple[str, ...]] = MappingProxyType({
     GroupType.CLASSIC: ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"),
     GroupType.CONSUMER: ("Empty", "Assigning", "Reconciling", "Stable", "Dead"),
@@ -231,6 +232,27 @@ def _acknowledgements(counters: BrokerGauges, kind: AcknowledgeType) -> int:
     return counters.services.share.acknowledgements[kind]
 
 
+_DEAD_LETTERS = (
+    BrokerMetric(
+        f"{_SHARE_GROUPS},name=DeadLetterQueueRecordCount:Count",
+        "records",
+        "Dead letters that were written to the queues of share groups (KIP-1191). Kafka has one for each group.",
+        lambda counters: counters.services.coordinators.dead_letters.counters.letters,
+    ),
+    BrokerMetric(
+        f"{_SHARE_GROUPS},name=DeadLetterQueueTotalProduceRequestsPerSec:Count",
+        "requests",
+        "Batches of dead letters that were sent to queues. Kafka has one for each group.",
+        lambda counters: counters.services.coordinators.dead_letters.counters.produce_requests,
+    ),
+    BrokerMetric(
+        f"{_SHARE_GROUPS},name=DeadLetterQueueFailedProduceRequestsPerSec:Count",
+        "requests",
+        "Batches of dead letters that queues did not take. Kafka has one for each group.",
+        lambda counters: counters.services.coordinators.dead_letters.counters.failed_produce_requests,
+    ),
+)
+
 METRICS: tuple[BrokerMetric, ...] = (
     *_of_groups(GroupType.CLASSIC),
     *_of_groups(GroupType.CONSUMER),
@@ -245,5 +267,6 @@ METRICS: tuple[BrokerMetric, ...] = (
     _OF_WRITES,
     *_OF_SESSIONS,
     *_of_acknowledgements(),
+    *_DEAD_LETTERS,
 )
 """All metrics, in the order of the reference."""

@@ -1,6 +1,8 @@
 """The metrics of the embedded broker have Kafka's names, and Kafka's values after the same actions."""
 
 import asyncio
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.broker.metrics import METRICS
 from kafka_groups.config.cluster.streams_group import IN_MEMORY_DESCRIPTIONS
+from kafka_groups.net.tcp import TcpNetwork
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.streams_group_describe import StreamsGroupDescribeRequest
 from kafka_groups.protocol.messages.streams_group_topology_description_update import (
@@ -15,12 +18,16 @@ from kafka_groups.protocol.messages.streams_group_topology_description_update im
 )
 from kafka_groups.protocol.messages.topology_description import DescribedTopology
 from kafka_groups.testing.kafka_process import KafkaProcess
+from kafka_groups.types import AcknowledgeType
+from tests.support.cluster_client import ClusterClient
 from tests.support.conditions import wait_until
+from tests.support.dead_letter_world import ENABLED, new_world
 from tests.support.kafka.kafka_metrics import KafkaMetrics
 from tests.support.kafka.kafka_tools import KafkaTools
 from tests.support.kafka.tool_scenes import Stage, at_coordinator, consume, count, leave, produce, share
+from tests.support.members.raw_member import acknowledge
 from tests.support.requests.raw_client import RawClient
-from tests.support.targets import EMBEDDED_PROPERTIES
+from tests.support.targets import EMBEDDED_PROPERTIES, CutFetches, Target
 
 SETTINGS = {
     "group.share.heartbeat.interval.ms": "500",
@@ -63,7 +70,12 @@ def known(metrics: KafkaMetrics) -> Metrics:
     names = {metric.name for metric in METRICS}
     domains = {name.partition(":")[0] for name in names}
     found = {name: value for domain in domains for name, value in metrics.read(f"{domain}:*").items()}
-    return {name: int(float(found[name])) for name in names & found.keys()}
+    # Kafka has these for each group, from its first dead letter on.
+    of_groups = Counter({name: 0 for name in names if "name=DeadLetterQueue" in name})
+    for name, value in found.items():
+        if "name=DeadLetterQueue" in name and name.endswith(":Count"):
+            of_groups[re.sub(r",group=[^,:]*", "", name)] += int(float(value))
+    return {name: int(float(found[name])) for name in names & found.keys()} | dict(of_groups)
 
 
 @pytest.mark.long  # it waits for a whole minute
@@ -74,6 +86,36 @@ def test_the_same_actions_give_the_same_values(
     for number, (on_kafka, on_embedded) in enumerate(zip(*seen, strict=True)):
         left_out = TIMING if number == 0 else TIMING | MINUTELY
         assert without(left_out, on_embedded) == without(left_out, on_kafka)
+
+
+async def dead_letters(server: str, kind: str) -> None:
+    """Have three records rejected with a queue that takes letters, and one with a queue that does not."""
+    host, _, port = server.rpartition(":")
+    target = Target(kind, host, int(port), TcpNetwork(), no_cuts, ClusterClient(TcpNetwork(), host, int(port)))
+    for records, configs in ((3, ENABLED), (1, {**ENABLED, "cleanup.policy": "compact"})):
+        world = await new_world(target, records, queue=configs)
+        member = await world.member()
+        await member.fetch_until_acquired()
+        await member.settle(acknowledge(AcknowledgeType.REJECT, 0, records - 1))
+        await world.until_writes(2)
+        await member.close_session()
+        await member.leave()
+    await target.close()
+
+
+def no_cuts(_every: int) -> CutFetches:
+    raise AssertionError("no test here cuts fetches")
+
+
+def test_dead_letters_are_counted(
+    kafka: tuple[str, Callable[[], Metrics]], embedded: tuple[str, Callable[[], Metrics]]
+) -> None:
+    counts = []
+    for server, metrics in (kafka, embedded):
+        asyncio.run(dead_letters(server, "any"))
+        counts.append({name: value for name, value in metrics().items() if "name=DeadLetterQueue" in name})
+    assert counts[0] == counts[1]
+    assert sorted(counts[0].values()) == [1, 2, 3]
 
 
 def without(names: Collection[str], metrics: Metrics) -> Metrics:
