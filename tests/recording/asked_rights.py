@@ -31,11 +31,21 @@ def _new(api: str, version: int, fields: Mapping[str, Any], *, is_unordered: boo
     return RightsEntry(api, version, fields, (), is_unordered)
 
 
+def _altered(resource_type: int, name: str, config: str, value: str) -> dict[str, Any]:
+    resource = {"resource_type": resource_type, "resource_name": name, "configs": [{"name": config, "value": value}]}
+    return {"resources": [resource], "validate_only": True}
+
+
 ADDED: Mapping[str, RightsEntry] = {
     "CreateAcls": _new("CreateAcls", 3, {"creations": [_ACL]}),
     "DescribeAcls": _new("DescribeAcls", 3, _FILTER),
     "DeleteAcls": _new("DeleteAcls", 3, {"filters": [_FILTER]}),
     "DescribeUserScramCredentials": _new("DescribeUserScramCredentials", 0, {"users": [{"name": "nobody"}]}),
+    "AlterConfigs topic": _new("AlterConfigs", 2, _altered(2, "orders", "retention.ms", "100000")),
+    "AlterConfigs broker": _new("AlterConfigs", 2, _altered(4, "1", "log.retention.ms", "100000")),
+    "AlterConfigs group": _new("AlterConfigs", 2, _altered(32, "sg", "share.session.timeout.ms", "45000")),
+    "AlterConfigs client metrics": _new("AlterConfigs", 2, _altered(16, "sub", "interval.ms", "1000")),
+    "DescribeClientQuotas": _new("DescribeClientQuotas", 1, {}),
     "DescribeTransactions, open transaction": _new("DescribeTransactions", 0, {"transactional_ids": ["tx3"]}),
     "ConsumerGroupDescribe with authorized operations": _new(
         "ConsumerGroupDescribe", 1, {"group_ids": ["cg"], "include_authorized_operations": True}, is_unordered=True

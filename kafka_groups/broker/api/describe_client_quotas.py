@@ -13,7 +13,7 @@ from typing import Final
 
 from kafka_groups.acls import AclOperation, AclResourceType
 from kafka_groups.broker.requests.context import RequestContext
-from kafka_groups.broker.requests.error_fields import code_of, message_of
+from kafka_groups.broker.requests.error_fields import code_of, message_unless_refused
 from kafka_groups.errors import BrokerError, InvalidRequestError, UnsupportedVersionError
 from kafka_groups.protocol.messages.describe_client_quotas import (
     DescribeClientQuotasRequest,
@@ -37,7 +37,7 @@ async def handle(request: DescribeClientQuotasRequest, context: RequestContext) 
         context.require(AclOperation.DESCRIBE_CONFIGS, AclResourceType.CLUSTER)
         _check(request.components)
     except BrokerError as error:
-        return DescribeClientQuotasResponse(error_code=code_of(error), error_message=message_of(error))
+        return DescribeClientQuotasResponse(error_code=code_of(error), error_message=message_unless_refused(error))
     return DescribeClientQuotasResponse(error_message="", entries=())
 
 

@@ -13,6 +13,7 @@ from kafka_groups.protocol.messages.find_coordinator import CoordinatorType, Fin
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponseTopic
 from kafka_groups.protocol.messages.share_fetch import ShareFetchPartition, ShareFetchRequest, ShareFetchTopic
+from kafka_groups.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from kafka_groups.protocol.messages.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
@@ -69,7 +70,13 @@ class RightsScene:
         await self._until(InitProducerIdRequest(transactional_id="tx", transaction_timeout_ms=60_000))
         for group in self.member_ids:
             await self._until(self._beat(group, _JOIN))
+        await until(self._has_partitions, bool)
+
+    async def _has_partitions(self) -> bool:
+        """Return whether the member of the share group has what it gets once the states are initialised."""
         await self.beat()
+        described = await self._ask(ShareGroupDescribeRequest(group_ids=("sg",), include_authorized_operations=False))
+        return bool(described.groups[0].members[0].assignment.topic_partitions)
 
     def _coordinators(self) -> Mapping[int, str]:
         share_key = f"sg:{member_id_of(self.topic_id('orders'))}:0"

@@ -234,7 +234,18 @@ def _note_questions(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
             questions.append((*asked, _HARDCODE, answer))
         return answer
 
+    def noted_names(
+        self: Authorizer,
+        principal: str,
+        host: str,
+        operation: AclOperation,
+        kind: AclResourceType,
+        names: Iterable[str],
+    ) -> list[str]:
+        return [name for name in names if noted(self, principal, host, operation, kind, name)]
+
     monkeypatch.setattr(Authorizer, "is_allowed", noted)
+    monkeypatch.setattr(Authorizer, "allowed_names", noted_names)
     monkeypatch.setattr(Authorizer, "is_allowed_on_any", noted_on_any)
     return questions
 
