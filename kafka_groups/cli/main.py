@@ -66,7 +66,7 @@ _COMMANDS = {
     "top": (
         "kafka_groups.cli.top.top_command",
         "top",
-        "Print what workers do now, again and again until Ctrl-C: a row for each handler.",
+        "Print what groups and workers do now, again and again until Ctrl-C.",
     ),
     "topics": (
         "kafka_groups.cli.admin.topics.topics_command",

@@ -30,7 +30,7 @@ from kafka_groups.cli.documents.moved_offsets import (
 from kafka_groups.cli.documents.records import DeliveredRecordEntry, RecordEntry
 from kafka_groups.cli.documents.removed_members import RemovedMemberEntry
 from kafka_groups.cli.documents.streams_groups import StreamsGroupContents
-from kafka_groups.cli.documents.top import TopWorkerEntry
+from kafka_groups.cli.documents.top import TopGroupEntry, TopWorkerEntry
 from kafka_groups.cli.documents.topics import (
     CreatedTopicEntry,
     DeletedTopicEntry,
@@ -84,6 +84,11 @@ DOCUMENTS: Final[Mapping[str, type[Any]]] = MappingProxyType(
 """The class of the items by the command that prints them."""
 
 LINES: Final[Mapping[str, type[Any]]] = MappingProxyType(
-    {"consume": RecordEntry, "share-consume": DeliveredRecordEntry, "top --worker": TopWorkerEntry}
+    {
+        "consume": RecordEntry,
+        "share-consume": DeliveredRecordEntry,
+        "top": TopGroupEntry,
+        "top --worker": TopWorkerEntry,
+    }
 )
 """The class of the lines by the command that prints one object a line."""

@@ -42,7 +42,7 @@ class TopDisplay:
 
     def _lines(self, looks: Sequence[TopLook]) -> Iterator[str]:
         width = terminal_width()
-        lines = [line for look in looks for line in look.lines(width)]
+        lines = _joined([look.lines(width) for look in looks])
         if width is None:
             yield from lines if self._is_first else ("", *lines)
             return
@@ -52,6 +52,12 @@ class TopDisplay:
             lines if len(lines) < height else [*lines[: height - 2], f"… (lines left out: {len(lines) - height + 2})"]
         )
         yield from (f"{'' if number else _CLEARED}{line}" for number, line in enumerate(shown))
+
+
+def _joined(views: Sequence[Sequence[str]]) -> Sequence[str]:
+    """Return the lines of all views that have some, with an empty line between two views."""
+    filled = [view for view in views if view]
+    return [line for number, view in enumerate(filled) for line in (*([""] if number else ()), *view)]
 
 
 def _json_lines(looks: Sequence[TopLook]) -> Iterator[str]:

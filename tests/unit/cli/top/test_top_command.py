@@ -49,10 +49,24 @@ def test_a_worker_that_does_not_answer_is_a_row_and_status_1() -> None:
     assert second["status"]["group"] == "shop"
 
 
+def test_groups_of_brokers_that_cannot_be_reached_are_rows_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafka_groups.cli.top.group_source._TIMEOUT_MS", 300)
+    nobody = f"127.0.0.1:{port_of_nobody()}"
+    done = top("--once", "invoices", "--bootstrap-servers", nobody)
+    assert done.exit_code == 1
+    assert done.stdout.splitlines()[1].split() == ["invoices", *"------"]
+    assert "No broker has answered" in done.stdout
+    failed = top("--once", "--json", "--bootstrap-servers", nobody)
+    (line,) = map(json.loads, failed.stdout.splitlines())
+    Draft202012Validator(line_schema_of(LINES["top"])).validate(line)
+    assert (failed.exit_code, line["group"], line["error"]["resource"]) == (1, None, "cluster")
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ((), "Give the probe address of a worker: --worker HOST:PORT."),
+        ((), "Missing configuration key bootstrap_servers"),
+        (("invoices",), "Missing configuration key bootstrap_servers"),
         (("--worker", "here"), "'here' is not in the form host:port. Give the probe address of a worker: HOST:PORT"),
         (("--worker", "here:1", "--interval", "0"), "Invalid value for '--interval'"),
         (("--worker", "here:1", "--interval", "nan"), "Invalid value for '--interval'"),
