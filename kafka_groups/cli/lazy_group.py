@@ -39,6 +39,10 @@ class LazyGroup(click.Group):
         """Return the text of a command, without importing it."""
         return self._modules[name][2]
 
+    def module_of(self, name: str) -> str:
+        """Return the name of the module of a command, without importing it."""
+        return self._modules[name][0]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names and texts of the commands."""
         with formatter.section("Commands"):

@@ -1,7 +1,7 @@
 """`kafka-groups dead-letters delete`."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,7 +13,9 @@ from kafka_groups.cli.documents.dead_letters import DeletedRecordsEntry
 from kafka_groups.cli.problems import problem_of
 from kafka_groups.cli.times import TIME, shown_ms
 from kafka_groups.errors.texts import counted
-from kafka_groups.share.dead_letters.topic import DeadLetterTopic, RecordsToDelete
+
+if TYPE_CHECKING:
+    from kafka_groups.share.dead_letters.topic import DeadLetterTopic, RecordsToDelete
 
 __all__ = ["delete"]
 
@@ -52,7 +54,7 @@ def delete(
     consent.check()
     answer = CommandAnswer[DeletedRecordsEntry](form)
 
-    async def run(found: DeadLetterTopic) -> None:
+    async def run(found: "DeadLetterTopic") -> None:
         records = [each for each in await found.to_delete(before) if each.count]
         if not consent.is_dry_run and records:
             consent.ask(_question(topic, records, before))
@@ -67,20 +69,20 @@ def delete(
     answer.tell(_TABLE.lines)
 
 
-def _question(topic: str, records: Sequence[RecordsToDelete], before: int | None) -> str:
+def _question(topic: str, records: Sequence["RecordsToDelete"], before: int | None) -> str:
     count = counted(sum(each.count for each in records), "record")
     which = "all" if before is None else f"those before {shown_ms(before)}"
     return f"Delete {count} of {topic}, {which}?"
 
 
 async def _delete(
-    topic: DeadLetterTopic, records: Sequence[RecordsToDelete], answer: CommandAnswer[DeletedRecordsEntry]
+    topic: "DeadLetterTopic", records: Sequence["RecordsToDelete"], answer: CommandAnswer[DeletedRecordsEntry]
 ) -> None:
     for partition, error in (await topic.delete(records)).items():
         answer.fail(problem_of(str(partition), error))
 
 
-def _entry(records: RecordsToDelete) -> DeletedRecordsEntry:
+def _entry(records: "RecordsToDelete") -> DeletedRecordsEntry:
     place = records.partition
     return DeletedRecordsEntry(place.topic, place.partition, records.begin, records.before)
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -15,12 +15,14 @@ from kafka_groups.cli.documents.dead_letters import PlannedLetterEntry, SentLett
 from kafka_groups.cli.problems import CommandProblem, problem_of
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.errors.texts import counted
-from kafka_groups.share.dead_letters.letter_planner import FailedLetter, PlannedLetter
-from kafka_groups.share.dead_letters.letter_sender import LetterResult, SentLetter
-from kafka_groups.share.dead_letters.resending import Resending, ResendingRequest
 from kafka_groups.share.dead_letters.rules.dead_letter_records import RecordPlace
 from kafka_groups.share.dead_letters.rules.sending import LetterToSend, SendingRules, SkippedLetter
-from kafka_groups.share.dead_letters.topic import DeadLetterTopic
+
+if TYPE_CHECKING:
+    from kafka_groups.share.dead_letters.letter_planner import FailedLetter, PlannedLetter
+    from kafka_groups.share.dead_letters.letter_sender import LetterResult
+    from kafka_groups.share.dead_letters.resending import ResendingRequest
+    from kafka_groups.share.dead_letters.topic import DeadLetterTopic
 
 __all__ = ["send_again"]
 
@@ -75,14 +77,18 @@ def send_again(
 
 def _request(
     *, places: tuple[RecordPlace, ...], count: int | None, to: str | None, most: int, **given: Any
-) -> ResendingRequest:
+) -> "ResendingRequest":
+    from kafka_groups.share.dead_letters.resending import ResendingRequest  # noqa: PLC0415 - help texts need no client
+
     return ResendingRequest(selected(places=places, **given), count, SendingRules(to, most))
 
 
 def _plan(
-    connection: BrokerChoice, name: str, request: ResendingRequest, answer: CommandAnswer[PlannedLetterEntry]
+    connection: BrokerChoice, name: str, request: "ResendingRequest", answer: CommandAnswer[PlannedLetterEntry]
 ) -> None:
-    async def run(topic: DeadLetterTopic) -> tuple[Sequence[PlannedLetter], int | None]:
+    from kafka_groups.share.dead_letters.resending import Resending  # noqa: PLC0415 - as above
+
+    async def run(topic: "DeadLetterTopic") -> tuple[Sequence["PlannedLetter"], int | None]:
         resending = Resending(topic, request, connection.client_config(), connection.timeout_ms)
         return await resending.plan(), await resending.most()
 
@@ -106,19 +112,22 @@ def _plan(
 def _send(
     connection: BrokerChoice,
     name: str,
-    request: ResendingRequest,
+    request: "ResendingRequest",
     consent: Consent,
     answer: CommandAnswer[SentLettersEntry],
 ) -> None:
+    from kafka_groups.share.dead_letters.letter_sender import SentLetter  # noqa: PLC0415 - as above
+    from kafka_groups.share.dead_letters.resending import Resending  # noqa: PLC0415 - as above
+
     counts = Counter[str]()
 
-    def report(result: LetterResult) -> None:
+    def report(result: "LetterResult") -> None:
         if isinstance(result, SentLetter):
             counts[result.topic] += 1
         else:
             answer.fail(_problem(name, result))
 
-    async def run(topic: DeadLetterTopic) -> None:
+    async def run(topic: "DeadLetterTopic") -> None:
         resending = Resending(topic, request, connection.client_config(), connection.timeout_ms)
         most = await resending.most()
         if most == 0:
@@ -136,17 +145,17 @@ def _send(
     answer.tell(_SENT.lines)
 
 
-def _question(name: str, most: int | None, request: ResendingRequest) -> str:
+def _question(name: str, most: int | None, request: "ResendingRequest") -> str:
     which = "the selected dead letters" if most is None else f"at most {counted(most, 'dead letter')}"
     where = "the topics that they came from" if request.rules.to is None else request.rules.to
     return f"Send {which} of {name} again, to {where}?"
 
 
-def _problem(name: str, result: SkippedLetter | FailedLetter) -> CommandProblem:
+def _problem(name: str, result: "SkippedLetter | FailedLetter") -> CommandProblem:
     resource = f"{name} {result.place}"
-    if isinstance(result, FailedLetter):
-        return problem_of(resource, result.error)
-    return CommandProblem(resource, f"Skipped. {result.reason}", result.remedy)
+    if isinstance(result, SkippedLetter):
+        return CommandProblem(resource, f"Skipped. {result.reason}", result.remedy)
+    return problem_of(resource, result.error)
 
 
 def _planned_row(entry: PlannedLetterEntry) -> Sequence[str]:

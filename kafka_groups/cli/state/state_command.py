@@ -4,16 +4,16 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kafka_groups.cli.output import console_for_people, say
-from kafka_groups.cli.state.state_documents import state_document
-from kafka_groups.cli.state.state_problems import state_problems
-from kafka_groups.cli.state.state_tables import print_state
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.errors.texts import sentences
-from kafka_groups.streams.engines.inspection import KeptApplication, application_folders, inspected
+
+if TYPE_CHECKING:
+    from kafka_groups.streams.engines.inspection import KeptApplication
 
 __all__ = ["state"]
 
@@ -30,6 +30,8 @@ def state(directory: Path, *, check: bool, as_json: bool) -> None:
 
     The exit status is 1 if files are damaged or cannot be read, and 2 if DIR has no application.
     """
+    from kafka_groups.streams.engines.inspection import inspected  # noqa: PLC0415 - help texts need no stores
+
     try:
         found = [inspected(each, check=check) for each in _folders(directory)]
     except ConfigurationError as error:
@@ -40,6 +42,8 @@ def state(directory: Path, *, check: bool, as_json: bool) -> None:
 
 
 def _folders(directory: Path) -> Sequence[Path]:
+    from kafka_groups.streams.engines.inspection import application_folders  # noqa: PLC0415 - as above
+
     folders = application_folders(directory)
     if not folders:
         raise click.BadParameter(
@@ -50,7 +54,11 @@ def _folders(directory: Path) -> Sequence[Path]:
     return folders
 
 
-def _print(found: Sequence[KeptApplication], *, as_json: bool) -> None:
+def _print(found: Sequence["KeptApplication"], *, as_json: bool) -> None:
+    from kafka_groups.cli.state.state_documents import state_document  # noqa: PLC0415 - as above
+    from kafka_groups.cli.state.state_problems import state_problems  # noqa: PLC0415 - as above
+    from kafka_groups.cli.state.state_tables import print_state  # noqa: PLC0415 - as above
+
     if as_json:
         say(json.dumps(state_document(found), indent=2, ensure_ascii=False))
     else:

@@ -4,13 +4,15 @@ import inspect
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kafka_groups.cli.imports import imported_module, told
 from kafka_groups.functions import idle_kind
-from kafka_groups.streams import StreamsBuilder, Topology
+
+if TYPE_CHECKING:
+    from kafka_groups.streams import Topology
 
 __all__ = ["load_function", "load_topology", "topology_argument"]
 
@@ -20,7 +22,7 @@ topology_argument = click.argument("build", metavar="MODULE:FUNCTION")
 """The argument that names the function that builds a topology."""
 
 
-def load_topology(given: str) -> Topology:
+def load_topology(given: str) -> "Topology":
     """Import a module, call the function that it names, and return the topology.
 
     The module may be in the working directory, or anywhere where Python finds it.
@@ -31,7 +33,7 @@ def load_topology(given: str) -> Topology:
     return load_function(given)()
 
 
-def load_function(given: str) -> Callable[[], Topology]:
+def load_function(given: str) -> Callable[[], "Topology"]:
     """Import a module, and return the function that builds a topology. It can be pickled.
 
     Raises:
@@ -65,7 +67,9 @@ def _function(given: str, module: ModuleType, name: str) -> Callable[[], Any]:
     return function
 
 
-def _built(given: str, function: Callable[[], Any]) -> Topology:
+def _built(given: str, function: Callable[[], Any]) -> "Topology":
+    from kafka_groups.streams import StreamsBuilder, Topology  # noqa: PLC0415 - help texts need no DSL
+
     try:
         made = function()
     except (Exception, SystemExit) as error:

@@ -1,5 +1,7 @@
 """The help of groups of commands: texts of a table, so that it imports no command."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import click
@@ -47,3 +49,24 @@ def test_h_is_help_everywhere(path: tuple[str, ...]) -> None:
     short, long = (CliRunner().invoke(main, [*path, option]) for option in ("-h", "--help"))
     assert (short.exit_code, short.stdout) == (0, long.stdout)
     assert short.stdout.startswith("Usage: main")
+
+
+HEAVY = {"kio", "rich.console", "kafka_groups.admin.aio", "kafka_groups.client", "kafka_groups.broker"}
+STILL_HEAVY = {("broker",), ("demo",), ("streams", "run"), ("streams", "try"), ("worker",)}
+"""Commands whose help imports what they run."""
+
+
+def test_the_help_of_commands_imports_no_client_and_no_broker() -> None:
+    modules = {
+        module
+        for path, command in COMMANDS.items()
+        if isinstance(command, LazyGroup)
+        for name in command.list_commands(click.Context(command))
+        if (*path, name) not in STILL_HEAVY
+        for module in [command.module_of(name)]
+    }
+    program = (
+        f"import importlib, sys\nfor each in {sorted(modules)}: importlib.import_module(each)\nprint(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert HEAVY & set(done.stdout.split()) == set()

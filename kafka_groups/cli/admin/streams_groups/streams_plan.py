@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from attrs import evolve
 
-from kafka_groups.admin import PlannedProcess, StreamsPlan
-from kafka_groups.admin.rules.plans.application_configs import read_configs
-from kafka_groups.assignment import OfferedAssignor, Registered, TaskAssignorError, TaskAssignors
 from kafka_groups.cli.admin.connection import BrokerChoice, connected, connecting
-from kafka_groups.cli.admin.streams_groups.plan_documents import plan_document
-from kafka_groups.cli.admin.streams_groups.plan_tables import print_plan
 from kafka_groups.cli.admin.streams_groups.topology_option import topology_option
 from kafka_groups.cli.key_value import keys_and_values
 from kafka_groups.cli.output import console_for_people, say
@@ -22,6 +17,8 @@ from kafka_groups.cli.working_directory import import_from_here
 from kafka_groups.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from kafka_groups.admin import StreamsPlan
+    from kafka_groups.assignment import OfferedAssignor
     from kafka_groups.streams import Topology
 
 __all__ = ["plan"]
@@ -71,6 +68,8 @@ def plan(connection: BrokerChoice, group: str, *, as_json: bool, **given: Any) -
 
     The exit status is 1 if the group could not be planned, or would refuse the result.
     """
+    from kafka_groups.assignment import TaskAssignorError  # noqa: PLC0415 - help texts need no client
+
     change = _change(**given)
     with connected(connection) as admin:
         try:
@@ -81,7 +80,10 @@ def plan(connection: BrokerChoice, group: str, *, as_json: bool, **given: Any) -
     _print(made, as_json=as_json)
 
 
-def _print(made: StreamsPlan, *, as_json: bool) -> None:
+def _print(made: "StreamsPlan", *, as_json: bool) -> None:
+    from kafka_groups.cli.admin.streams_groups.plan_documents import plan_document  # noqa: PLC0415 - as above
+    from kafka_groups.cli.admin.streams_groups.plan_tables import print_plan  # noqa: PLC0415 - as above
+
     if as_json:
         say(json.dumps(plan_document(made), indent=2, ensure_ascii=False))
     else:
@@ -102,6 +104,8 @@ def _change(
     processes: Iterable[str],
 ) -> dict[str, Any]:
     """Return the arguments of `plan_streams_group`."""
+    from kafka_groups.admin import PlannedProcess  # noqa: PLC0415 - as above
+
     configs = keys_and_values(given)
     try:
         whose = _of_streams_group(assignor, configs) if topology is None else _of_classic(assignor, topology, configs)
@@ -116,6 +120,8 @@ def _change(
 
 
 def _of_classic(assignor: str | None, topology: "Topology", configs: dict[str, str]) -> dict[str, Any]:
+    from kafka_groups.admin.rules.plans.application_configs import read_configs  # noqa: PLC0415 - as above
+
     import_from_here()
     read_configs(assignor, configs)  # so that a mistake is one of the options
     return {"assignor": assignor, "topology": topology, "configs": configs}
@@ -129,7 +135,9 @@ def _of_streams_group(assignor: str | None, configs: dict[str, str]) -> dict[str
     return {"assignor": _configured(assignor, configs)}
 
 
-def _configured(assignor: str, configs: dict[str, str]) -> OfferedAssignor:
+def _configured(assignor: str, configs: dict[str, str]) -> "OfferedAssignor":
+    from kafka_groups.assignment import Registered, TaskAssignors  # noqa: PLC0415 - as above
+
     import_from_here()
     offered = TaskAssignors.of([assignor]).default
     if not configs:

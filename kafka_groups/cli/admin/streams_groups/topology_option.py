@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kafka_groups.admin import KafkaAdmin
-
 if TYPE_CHECKING:
+    from kafka_groups.admin import KafkaAdmin
     from kafka_groups.streams import Topology
 
 __all__ = ["owned_topics", "topology_option"]
@@ -30,7 +29,7 @@ topology_option = click.option(
 """The option; the command gets the topology, or None."""
 
 
-def owned_topics(admin: KafkaAdmin, group: str, topology: "Topology | None") -> tuple[str, ...]:
+def owned_topics(admin: "KafkaAdmin", group: str, topology: "Topology | None") -> tuple[str, ...]:
     """Return the changelogs and repartition topics of an application.
 
     Raises:

@@ -74,7 +74,7 @@ def topic(monkeypatch: pytest.MonkeyPatch) -> type[MadeUpTopic]:
     class Topic(MadeUpTopic):
         pass
 
-    monkeypatch.setattr("kafka_groups.cli.dead_letters.topic_use.DeadLetterTopic", Topic)
+    monkeypatch.setattr("kafka_groups.share.dead_letters.topic.DeadLetterTopic", Topic)
     return Topic
 
 

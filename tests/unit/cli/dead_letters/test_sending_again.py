@@ -66,7 +66,7 @@ class MadeUpResending:
 @pytest.fixture
 def resending(monkeypatch: pytest.MonkeyPatch) -> MadeUpResending:
     made = MadeUpResending()
-    monkeypatch.setattr("kafka_groups.cli.dead_letters.sending_again.Resending", made)
+    monkeypatch.setattr("kafka_groups.share.dead_letters.resending.Resending", made)
     return made
 
 
