@@ -1,4 +1,5 @@
-"""Makes the tables of docs/reference/rights.md: what each of our clients needs, and what each API asks for.
+"""Makes the tables of docs/reference/rights.md: what each of our clients and each call of the admin client needs,
+and what each API asks for.
 
 `python -m tests.generating.rights_page` writes them; a test compares them with what this makes.
 """
@@ -13,7 +14,8 @@ from kafka_groups.acls import AclResourceType
 from kafka_groups.broker.authorization.rights import RIGHTS, AskedRight, Refusal
 from kafka_groups.broker.authorization.rights import Right as AskedFor
 from kafka_groups.protocol.apis import APIS, ApiKey
-from tests.support.rights.client_rights import CLIENTS, ClientRights
+from tests.support.rights.admin_rights import ADMIN_CALLS
+from tests.support.rights.client_rights import CLIENTS
 from tests.support.rights.recorded_rights import Right
 
 __all__ = ["COMMAND", "PAGE", "generated"]
@@ -35,6 +37,13 @@ _WORDS: Mapping[str, str] = {
     "{app}*": "transactional ids that begin with `APPLICATION_ID`",
 }
 
+_ADMIN_WORDS: Mapping[str, str] = {
+    "{topic}": "the topic",
+    "{new}": "the topic",
+    "{app}": "the transactional id",
+    "kafka-cluster": "the cluster",
+}
+
 _PLACES: Mapping[Refusal, str] = {
     Refusal.REQUEST: "the request",
     Refusal.ITEM: "each resource",
@@ -53,7 +62,8 @@ _RESOURCES: Mapping[AclResourceType, str] = {
 
 def generated(text: str) -> str:
     """Return the text of the page with its tables as they should be."""
-    return _with_table(_with_table(text, "clients", _client_rows()), "apis", _api_rows())
+    with_clients = _with_table(text, "clients", _client_rows())
+    return _with_table(_with_table(with_clients, "admin calls", _admin_rows()), "apis", _api_rows())
 
 
 def _with_table(text: str, name: str, rows: Iterable[str]) -> str:
@@ -66,11 +76,18 @@ def _client_rows() -> Iterable[str]:
     yield "| Client | Needs | Uses if it may |"
     yield "| --- | --- | --- |"
     for client in CLIENTS:
-        yield f"| {client.name} | {_listed(client.needed, client)} | {_listed(client.optional, client)} |"
+        yield f"| {client.name} | {_listed(client.needed, client.words)} | {_listed(client.optional, client.words)} |"
 
 
-def _listed(rights: Sequence[Right], client: ClientRights) -> str:
-    words = {**_WORDS, **client.words}
+def _admin_rows() -> Iterable[str]:
+    yield "| Calls | Need |"
+    yield "| --- | --- |"
+    for call in ADMIN_CALLS:
+        yield f"| {call.names} | {_listed(call.needed, _ADMIN_WORDS)} |"
+
+
+def _listed(rights: Sequence[Right], own_words: Mapping[str, str]) -> str:
+    words = {**_WORDS, **own_words}
     by_resource = groupby(rights, key=lambda right: words[right[2]])
     return "; ".join(f"{', '.join(str(right[0]) for right in same)} on {resource}" for resource, same in by_resource)
 
