@@ -316,7 +316,6 @@ def printed_acls(tools: Tools, *arguments: str) -> list[AclBinding]:
     return sorted(found)
 
 
-@pytest.mark.parametrize("servers", ["real"], indirect=True)  # the tool asks for quotas first
 def test_users(admin: KafkaAdmin, tools: Tools) -> None:
     user = unique("ann")
     for mechanism, iterations in (("SCRAM-SHA-256", 4_096), ("SCRAM-SHA-512", 8_192)):
