@@ -71,7 +71,7 @@ def read_format(text: str, *, counts_deliveries: bool) -> FormattedRecords:
     Raises:
         ValueError: A letter is unknown.
     """
-    template, parts = bytearray(), list[_Part]()
+    template, parts = bytearray(), list[_FormPart]()
     letters = iter(text)
     for letter in letters:
         if letter == "%":
@@ -84,7 +84,7 @@ def read_format(text: str, *, counts_deliveries: bool) -> FormattedRecords:
     return FormattedRecords(bytes(template), [each.column for each in parts], fields)
 
 
-def _place(letter: str, parts: list["_Part"], *, counts_deliveries: bool) -> bytes:
+def _place(letter: str, parts: list["_FormPart"], *, counts_deliveries: bool) -> bytes:
     if letter == "%":
         return b"%%"
     if letter == _DELIVERIES and not counts_deliveries:
@@ -147,7 +147,7 @@ def _joined(headers: Sequence[Header]) -> bytes:
 
 
 @frozen
-class _Part:
+class _FormPart:
     """A part of a record in a format.
 
     Attributes:
@@ -161,13 +161,13 @@ class _Part:
     field: str = ""
 
 
-_LETTERS: Final[Mapping[str, _Part]] = MappingProxyType({
-    "t": _Part(b"%b", _topics),
-    "p": _Part(b"%d", _partitions),
-    "o": _Part(b"%d", _offsets),
-    "k": _Part(b"%b", _keys, "key"),
-    "v": _Part(b"%b", _values, "value"),
-    "T": _Part(b"%b", _times, "timestamp"),
-    "h": _Part(b"%b", _headers, "headers"),
-    _DELIVERIES: _Part(b"%d", _deliveries),
+_LETTERS: Final[Mapping[str, _FormPart]] = MappingProxyType({
+    "t": _FormPart(b"%b", _topics),
+    "p": _FormPart(b"%d", _partitions),
+    "o": _FormPart(b"%d", _offsets),
+    "k": _FormPart(b"%b", _keys, "key"),
+    "v": _FormPart(b"%b", _values, "value"),
+    "T": _FormPart(b"%b", _times, "timestamp"),
+    "h": _FormPart(b"%b", _headers, "headers"),
+    _DELIVERIES: _FormPart(b"%d", _deliveries),
 })  # fmt: skip
