@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import pytest
+
 from kafka_groups.protocol.compression import Compression
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.initialize_share_group_state import (
@@ -135,6 +137,7 @@ async def test_the_end_of_a_session_at_the_delivery_limit_makes_letters(target: 
     assert await world.letters(1) == [letter(world, 0, count=2, reason=EXHAUSTED)]
 
 
+@pytest.mark.slow
 @everywhere
 async def test_locks_that_expire_at_the_delivery_limit_make_letters(target: Target) -> None:
     world = await new_world(target, 3, group={**LIMIT_2, **SHORT_LOCKS})

@@ -97,3 +97,15 @@ async def test_a_group_configuration_of_a_later_release_is_refused() -> None:
             cluster.alter_group_configs("g", {"share.delivery.count.limit": "3"})
     async with EmbeddedCluster(profile="4.3") as cluster:
         cluster.alter_group_configs("g", {"share.delivery.count.limit": "3"})
+
+
+def test_releases_before_4_4_have_no_dead_letter_queues() -> None:
+    topic, group = "errors.deadletterqueue.group.enable", "errors.deadletterqueue.topic.name"
+    DEFAULT_PROFILE.check_topic_keys([topic])
+    DEFAULT_PROFILE.check_group_keys([group])
+    with pytest.raises(InvalidConfigError, match=r"Kafka 4\.2 does not have the topic configuration 'errors\.dead"):
+        KAFKA_4_2.check_topic_keys(["retention.ms", topic])
+    with pytest.raises(InvalidConfigError, match=r"Kafka 4\.2 does not have the group configuration 'errors\.dead"):
+        KAFKA_4_2.check_group_keys([group])
+    with pytest.raises(InvalidConfigError, match=r"errors\.deadletterqueue\.topic\.name\.prefix"):
+        KAFKA_4_2.settings({"errors.deadletterqueue.topic.name.prefix": ""})
