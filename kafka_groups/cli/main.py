@@ -7,6 +7,11 @@ from kafka_groups.cli.lazy_group import LazyGroup
 __all__ = ["main"]
 
 _COMMANDS = {
+    "acls": (
+        "kafka_groups.cli.admin.acls.acls_command",
+        "acls",
+        "List, add, remove and check ACLs: who may do what to which resource.",
+    ),
     "broker": ("kafka_groups.cli.broker", "broker", "Run an embedded Kafka cluster on loopback until Ctrl-C."),
     "brokers": (
         "kafka_groups.cli.admin.brokers.brokers_command",
@@ -72,6 +77,16 @@ _COMMANDS = {
         "kafka_groups.cli.admin.topics.topics_command",
         "topics",
         "List, describe, create, grow and delete topics; show and change their configurations; delete records.",
+    ),
+    "transactions": (
+        "kafka_groups.cli.admin.transactions.transactions_command",
+        "transactions",
+        "List and describe transactions and producers; find and abort hanging transactions; fence producers.",
+    ),
+    "users": (
+        "kafka_groups.cli.admin.users.users_command",
+        "users",
+        "List users with passwords for SCRAM; set and remove passwords.",
     ),
     "worker": (
         "kafka_groups.cli.worker_command",

@@ -50,7 +50,7 @@ def problem_of(resource: str, error: Exception) -> CommandProblem:
     message, grants, command = text.partition(f" {GRANT_IT}")
     if grants:
         return CommandProblem(resource, message, f"{GRANT_IT}{command}", code)
-    if code is not None and _is_bare(text, code, resource):
+    if code is not None and (code in _ALWAYS or _is_bare(text, code, resource)):
         return CommandProblem(resource, _sentence(code), _REMEDIES.get(code, "").format(resource) or None, code)
     return CommandProblem(resource, text, code=code)
 
@@ -74,8 +74,12 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType({
     "UNKNOWN_TOPIC_OR_PARTITION": "It does not exist",
     "TRANSACTIONAL_ID_NOT_FOUND": "It does not exist",
     "TOPIC_ALREADY_EXISTS": "It exists already",
+    "SECURITY_DISABLED": "This cluster has no authorizer",
 })  # fmt: skip
 """The sentences for errors, by Kafka's name, whose classes say it in more or other words."""
+
+_ALWAYS: Final = frozenset({"SECURITY_DISABLED"})
+"""Errors of which brokers say less than we do."""
 
 _REMEDIES: Final[Mapping[str, str]] = MappingProxyType({
     "NON_EMPTY_GROUP": "Stop them, or wait until their sessions time out, and try again",

@@ -16,7 +16,7 @@ from kafka_groups.errors.log_tracebacks import cut_tracebacks
 from kafka_groups.share.workers.running.checks.handler_checks import HandlerCheck
 from kafka_groups.share.workers.worker import Worker, has_handled
 
-__all__ = ["run_worker"]
+__all__ = ["load_worker", "run_worker"]
 
 _LOG = logging.getLogger("kafka_groups.worker")
 cut_tracebacks(_LOG)
@@ -73,7 +73,7 @@ def run_worker(  # noqa: PLR0913 - the options of the command
     if create_topics and check:
         raise click.UsageError("--check changes nothing: use --create-topics without it.")
     logging.basicConfig(stream=sys.stderr, level=log_level, format=_LOG_FORMAT)
-    found = _loaded(worker)
+    found = load_worker(worker)
     try:
         if check:
             sys.exit(0 if _is_passed(found) else _FAILED)
@@ -91,7 +91,7 @@ def run_worker(  # noqa: PLR0913 - the options of the command
         raise click.ClickException(f"The worker was stopped by an error: {told(error)}") from error
 
 
-def _loaded(given: str) -> Worker:
+def load_worker(given: str) -> Worker:
     """Import a worker.
 
     Raises:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from kafka_groups.cli.documents.acls import AclCheckEntry, AclEntry
 from kafka_groups.cli.documents.config_values import ChangedConfigEntry, ListedConfigEntry
 from kafka_groups.cli.documents.dead_letters import (
     CountEntry,
@@ -39,11 +40,24 @@ from kafka_groups.cli.documents.topics import (
     TopicContents,
     TopicEntry,
 )
+from kafka_groups.cli.documents.transactions import (
+    AbortedTransactionEntry,
+    FencedProducerEntry,
+    HangingTransactionEntry,
+    ProducerEntry,
+    TransactionContents,
+    TransactionEntry,
+)
+from kafka_groups.cli.documents.users import CredentialEntry, UserEntry
 
 __all__ = ["DOCUMENTS", "LINES"]
 
 DOCUMENTS: Final[Mapping[str, type[Any]]] = MappingProxyType(
     {
+        "acls list": AclEntry,
+        "acls add": AclEntry,
+        "acls remove": AclEntry,
+        "acls check": AclCheckEntry,
         "brokers list": BrokerEntry,
         "brokers configs": ListedConfigEntry,
         "brokers configs --set": ChangedConfigEntry,
@@ -79,6 +93,15 @@ DOCUMENTS: Final[Mapping[str, type[Any]]] = MappingProxyType(
         "topics configs": ListedConfigEntry,
         "topics configs --set": ChangedConfigEntry,
         "topics delete-records": LowWatermarkEntry,
+        "transactions list": TransactionEntry,
+        "transactions describe": TransactionContents,
+        "transactions producers": ProducerEntry,
+        "transactions hanging": HangingTransactionEntry,
+        "transactions abort": AbortedTransactionEntry,
+        "transactions fence": FencedProducerEntry,
+        "users list": UserEntry,
+        "users set": UserEntry,
+        "users remove": CredentialEntry,
     }
 )
 """The class of the items by the command that prints them."""

@@ -23,7 +23,6 @@ from kafka_groups.share.workers.start_option import RESET, GroupStart
 
 __all__ = ["prepare_group"]
 
-_SOMEBODY: Final = "The client's user"
 _DEAD: Final = "Dead"
 
 
@@ -49,7 +48,7 @@ async def prepare_group(
     client = admin_client(config, Environment())
     try:
         ask = client.within(timeout_ms)
-        denied = partial(not_readable, principal=principal_of(config) or _SOMEBODY)
+        denied = partial(not_readable, principal=principal_of(config))
         await existing_partitions(ask, [NamedTopic(topic) for topic in topics], denied)
         reason = None if start is None else await _reason_for_no_effect(ask, group_id, start)
     finally:

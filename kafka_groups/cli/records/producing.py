@@ -33,7 +33,6 @@ from kafka_groups.records.producing.refusal_texts import not_writable
 
 __all__ = ["produced_from"]
 
-_SOMEBODY: Final = "The client's user"
 _LOOK_S: Final = 0.5
 _LIMIT: Final = "max.message.bytes"
 
@@ -103,7 +102,7 @@ class Producing:
         self._timeout_ms = timeout_ms
         self._form = form
         self._source = source
-        self._principal = principal_of(config) or _SOMEBODY
+        self._principal = principal_of(config)
         self._writer: LineWriter | None = None
 
     def __repr__(self) -> str:

@@ -24,7 +24,6 @@ from kafka_groups.types import RecordRow, TopicPartition
 
 __all__ = ["TopicReading"]
 
-_SOMEBODY: Final = "The client's user"
 _MOST: Final = 1_000
 """The number of records after which a poll takes no further batch."""
 
@@ -40,7 +39,7 @@ class TopicReading:
 
     def __init__(self, config: ClientConfig, timeout_ms: int, *, committed: bool) -> None:
         self._client = RecordsClient(config)
-        self._principal = principal_of(config) or _SOMEBODY
+        self._principal = principal_of(config)
         self._timeout_ms = timeout_ms
         self._committed = committed
         options = FetchOptions(isolation_level=int(committed), principal=self._principal)

@@ -40,6 +40,8 @@ NOT_MEASURED = {
     ApiKey.DESCRIBE_ACLS,
     ApiKey.CREATE_ACLS,
     ApiKey.DELETE_ACLS,
+    ApiKey.ALTER_CONFIGS,
+    ApiKey.DESCRIBE_CLIENT_QUOTAS,
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
 }
 """APIs that the golden file lacks. `docs/explanation/embedded-broker.md` and the page about ACLs have them."""

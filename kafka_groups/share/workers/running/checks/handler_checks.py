@@ -8,10 +8,10 @@ from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.share.workers.group_start import check_group_start
 from kafka_groups.share.workers.handlers import HandlerSpec
 from kafka_groups.share.workers.running.checks.preflight import preflight, written_topics
+from kafka_groups.share.workers.running.checks.worker_rights import WorkerNeeds, missing_rights_of
 from kafka_groups.share.workers.running.handler_setup import connection_of, handling_rules, worker_consumer
 from kafka_groups.share.workers.running.members.handler_members import HandlerMember, group_starts, retry_group
 from kafka_groups.share.workers.running.runtime_settings import RuntimeSettings
-from kafka_groups.share.workers.running.worker_rights import WorkerNeeds, missing_rights_of
 from kafka_groups.share.workers.start_option import GroupStart
 
 __all__ = ["HandlerCheck", "check_handlers"]

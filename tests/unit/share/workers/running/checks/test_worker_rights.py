@@ -15,7 +15,7 @@ from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
-from kafka_groups.share.workers.running.worker_rights import WorkerNeeds, missing_rights_of
+from kafka_groups.share.workers.running.checks.worker_rights import WorkerNeeds, missing_rights_of
 from tests.unit.share.clusters import TOPIC
 from tests.unit.share.workers.worlds import DEAD, WorkerWorld, simulate
 

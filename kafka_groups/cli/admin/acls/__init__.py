@@ -1,0 +1,1 @@
+"""`kafka-groups acls`: who may do what to which resource."""

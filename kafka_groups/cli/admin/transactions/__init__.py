@@ -1,0 +1,1 @@
+"""`kafka-groups transactions`: transactional ids, producers of partitions, and transactions that hang."""

@@ -1,0 +1,1 @@
+"""`kafka-groups users`: users with passwords for SCRAM."""
