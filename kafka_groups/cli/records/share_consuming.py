@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 import click
 
@@ -18,6 +19,11 @@ from kafka_groups.share.consumer import KafkaShareConsumer
 from kafka_groups.types import AcknowledgeType
 
 __all__ = ["ShareConsuming"]
+
+
+_FETCH_BYTES: Final = "fetch.max.bytes"
+_MOST_FETCHED: Final = 8 * 1024 * 1024
+"""Less than the consumer's default, as what is printed is a copy of what was fetched, and JSON may be larger."""
 
 
 class ShareConsuming:
@@ -76,7 +82,7 @@ class ShareConsuming:
 
 def _config(reading: ReadingOptions, group: str, *, asks: bool) -> ShareConsumerConfig:
     connection = reading.connection
-    keys = client_keys(connection.config, connection.bootstrap_servers)
+    keys = {_FETCH_BYTES: _MOST_FETCHED, **client_keys(connection.config, connection.bootstrap_servers)}
     own: dict[str, object] = {
         "group.id": group,
         "share.acknowledgement.mode": "explicit",
