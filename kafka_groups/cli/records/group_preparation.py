@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from kafka_groups.acls import AclOperation
 from kafka_groups.admin.rules.group_configs import GroupConfigValues, describe_configs
 from kafka_groups.admin.rules.share_groups import describe_groups
 from kafka_groups.cli.records.existing_topics import existing_partitions
@@ -15,8 +16,10 @@ from kafka_groups.client.assembly import Environment
 from kafka_groups.client.calls.client import admin_client
 from kafka_groups.client.calls.questions import Asking
 from kafka_groups.client.principals import principal_of
+from kafka_groups.client.rights import explained
 from kafka_groups.config.clients.connection import ClientConfig
 from kafka_groups.errors import ConfigurationError, GroupIdNotFoundError
+from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.records.fetching.validating import not_readable
 from kafka_groups.share.workers.group_start import set_group_start
 from kafka_groups.share.workers.start_option import RESET, GroupStart
@@ -48,9 +51,10 @@ async def prepare_group(
     client = admin_client(config, Environment())
     try:
         ask = client.within(timeout_ms)
-        denied = partial(not_readable, principal=principal_of(config))
+        principal = principal_of(config)
+        denied = partial(not_readable, principal=principal)
         await existing_partitions(ask, [NamedTopic(topic) for topic in topics], denied)
-        reason = None if start is None else await _reason_for_no_effect(ask, group_id, start)
+        reason = None if start is None else await _reason_for_no_effect(ask, group_id, start, principal)
     finally:
         await client.close()
     if reason is not None:
@@ -66,10 +70,10 @@ async def _set_start(config: ClientConfig, start: GroupStart) -> None:
         raise click.ClickException(str(error)) from error
 
 
-async def _reason_for_no_effect(ask: Asking, group_id: str, start: str) -> str | None:
+async def _reason_for_no_effect(ask: Asking, group_id: str, start: str, principal: str | None) -> str | None:
     """Return the text about a start that would change nothing; None if it can be set."""
     name = quote(group_id)
-    if await _exists(ask, group_id):
+    if await _exists(ask, group_id, principal):
         return (
             f"--from {start} has no effect: the group {group_id} exists already. To move it, stop its members and run:"
             f" kafka-groups offsets reset {name} --to-{start} --all-topics --execute"
@@ -83,10 +87,13 @@ async def _reason_for_no_effect(ask: Asking, group_id: str, start: str) -> str |
     )
 
 
-async def _exists(ask: Asking, group_id: str) -> bool:
+async def _exists(ask: Asking, group_id: str, principal: str | None) -> bool:
     described = await describe_groups(ask, [group_id])
-    if isinstance(described.errors.get(group_id), GroupIdNotFoundError):
+    error = described.errors.get(group_id)
+    if isinstance(error, GroupIdNotFoundError):
         return False  # a group of another type, too: joining it fails with a text of its own
+    if error is not None:
+        raise explained(error, ApiKey.SHARE_GROUP_DESCRIBE, [group_id], principal, AclOperation.READ)
     return described[group_id].state != _DEAD
 
 

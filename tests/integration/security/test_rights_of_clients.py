@@ -20,9 +20,6 @@ CODES = {
     AclResourceType.TRANSACTIONAL_ID: "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
 }
 
-WITHOUT_NAMES = frozenset({"`share-consume --from`"})
-"""Clients that tell a code alone in some place."""
-
 pytestmark = [pytest.mark.timeout(300)]
 
 
@@ -62,7 +59,7 @@ async def check_without(
         await client.run(scene)
     # Some clients wait for a right, and say so in their log.
     text = f"{caught.value!r} {caught.value.__cause__!r}\n{caplog.text}"
-    assert names(missing, text) or (client.name in WITHOUT_NAMES and CODES[missing[1]] in text), (missing, text)
+    assert names(missing, text), (missing, text)
 
 
 def names(missing: Right, text: str) -> bool:
