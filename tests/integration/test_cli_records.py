@@ -303,6 +303,16 @@ def test_records_are_released_or_rejected(broker: WorkerBroker, shell: Shell) ->
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"0 of 1 record after 1 s\n")
 
 
+def test_no_more_records_are_acquired_than_are_wanted(broker: WorkerBroker, shell: Shell) -> None:
+    topic, group = broker.new_topic(2), broker.new_group()
+    for partition in (0, 1):
+        broker.produce(topic, [b"x"] * 20, partition)
+    for most in ("5", "7"):
+        shell.printed("share-consume", group, topic.name, "-n", most)
+    rest = lines_of(shell.printed("share-consume", group, topic.name, "--json", "--timeout", "3"), "share-consume")
+    assert [each["delivery_count"] for each in rest] == [1] * 28
+
+
 def test_a_key_decides_about_each_record(broker: WorkerBroker, shell: Shell) -> None:
     topic, group = written(broker, [b"1", b"2", b"3"]), broker.new_group()
     ours, theirs = pty.openpty()

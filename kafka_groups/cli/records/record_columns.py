@@ -77,6 +77,12 @@ class ReadColumns:
         """Return the first of the records; None for all of them."""
         return self if most is None or most >= len(self) else evolve(self, rows=self.rows[:most])
 
+    def before(self, end: int) -> "ReadColumns":
+        """Return the records before an offset."""
+        if not self.rows or self.rows[-1][0] < end:
+            return self
+        return evolve(self, rows=[row for row in self.rows if row[0] < end])
+
     def offsets(self) -> Iterable[int]:
         """Return the offsets."""
         return [row[0] for row in self.rows]

@@ -10,7 +10,7 @@ from kafka_groups.cli.client_keys import client_keys
 from kafka_groups.cli.records.group_preparation import prepare_group
 from kafka_groups.cli.records.interruption import Interruption
 from kafka_groups.cli.records.reading_options import ReadingOptions
-from kafka_groups.cli.records.share_printing import MOST_AT_ONCE, SharePrinting
+from kafka_groups.cli.records.share_printing import SharePrinting
 from kafka_groups.cli.records.stopping import run_until_struck, unless_stopped
 from kafka_groups.config.clients.share import ShareConsumerConfig, share_consumer_config
 from kafka_groups.errors import ConfigurationError
@@ -89,9 +89,8 @@ def _config(reading: ReadingOptions, group: str, *, asks: bool) -> ShareConsumer
         "default.api.timeout.ms": connection.timeout_ms,
     }
     if asks or reading.most is not None:
-        # Nothing more than what is wanted is acquired: each delivery counts.
-        most = 1 if asks else min(reading.most or 1, MOST_AT_ONCE)
-        own |= {"share.acquire.mode": "record_limit", "max.poll.records": most, "prefetch.batches": 0}
+        # Nothing more than what is wanted is acquired, as each delivery counts: see also `SharePrinting`.
+        own["prefetch.batches"] = 0
     if asks:
         own["auto.renew"] = True
     try:

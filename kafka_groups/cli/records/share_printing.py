@@ -19,6 +19,8 @@ from kafka_groups.types import AcknowledgeType
 __all__ = ["SharePrinting"]
 
 _MS: Final = 1_000
+_MOST_AT_ONCE: Final = 1_000
+"""The most records of a fetch if only some are wanted."""
 _JOINING_MS: Final = 30_000
 """The longest time to join in which the time of --timeout does not run."""
 
@@ -94,7 +96,7 @@ class SharePrinting:
         left = self.progress.left
         if self._kind is None:
             return 1
-        return None if left is None else min(left, MOST_AT_ONCE)
+        return None if left is None else min(left, _MOST_AT_ONCE)
 
     def _wait_for_group(self) -> None:
         """Let no time pass for --timeout while the consumer joins its group."""
@@ -130,7 +132,3 @@ class SharePrinting:
             first, last = result.ranges[0][0], result.ranges[-1][1]
             place = f"{result.partition}@{first}" if first == last else f"{result.partition}, offsets {first} to {last}"
             click.echo(f"{place}: the acknowledgement was refused: {result.error}", err=True)
-
-
-MOST_AT_ONCE: Final = 1_000
-"""The most records of a poll if only some are wanted."""

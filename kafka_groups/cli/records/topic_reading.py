@@ -97,10 +97,8 @@ class TopicReading:
         return [each for each in found if each.rows]
 
     def _columns(self, place: TopicPartition, rows: Sequence[RecordRow]) -> ReadColumns:
-        end = None if self._ends is None else self._ends.get(place, 0)
-        if end is not None and rows and rows[-1][0] >= end:
-            rows = [row for row in rows if row[0] < end]
-        return ReadColumns(place.topic, place.partition, rows)
+        columns = ReadColumns(place.topic, place.partition, rows)
+        return columns if self._ends is None else columns.before(self._ends.get(place, 0))
 
     def _stop_at_ends(self, polled: PolledRecords) -> None:
         if self._ends is None:
