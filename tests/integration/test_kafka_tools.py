@@ -21,8 +21,6 @@ from tests.support.targets import EMBEDDED_PROPERTIES
 
 SETTINGS = {"group.share.heartbeat.interval.ms": "500", "group.share.assignment.interval.ms": "0"}
 ALL_SCENES = {**SCENES, "applications of Kafka Streams": APPLICATION_RESET}
-FEATURES = {"share.version": 1}
-"""One whose newest level is not built yet."""
 
 MOST_TRIES = 5
 
@@ -32,7 +30,7 @@ pytestmark = [pytest.mark.real_kafka, pytest.mark.slow, pytest.mark.timeout(300)
 @pytest.fixture(scope="module")
 def kafka(real_kafka: KafkaProcess) -> Iterator[str]:
     """A Kafka of its own, as its features change."""
-    with KafkaProcess(real_kafka.version, SETTINGS, features=FEATURES) as kafka:
+    with KafkaProcess(real_kafka.version, SETTINGS) as kafka:
         yield kafka.bootstrap_servers
 
 

@@ -16,7 +16,7 @@ DEAD_LETTERS_FROM = 2
 """The level of `share.version` from which on share groups may have dead-letter queues (KIP-1191)."""
 _METADATA = "metadata.version"
 _KRAFT = "kraft.version"
-_CHECKED_FIRST = ("group.version", _KRAFT, SHARE_FEATURE, _METADATA, "streams.version", "transaction.version")
+_CHECKED_FIRST = ("group.version", _KRAFT, _METADATA, SHARE_FEATURE, "streams.version", "transaction.version")
 
 
 class UpdateKind(enum.IntEnum):
