@@ -1,7 +1,7 @@
 """The options of `kafka-groups broker` for authorization."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Sequence
+from typing import Final
 
 import click
 from attrs import evolve
@@ -14,37 +14,10 @@ from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.config.readers import STANDARD_AUTHORIZER, UnfitError, read_principals
 from kafka_groups.errors.texts import sentences
 
-__all__ = ["authorizing_settings", "first_acls", "rights_options", "warn_of_anonymous_clients"]
-
-F = TypeVar("F", bound=Callable[..., Any])
+__all__ = ["authorizing_settings", "first_acls", "warn_of_anonymous_clients"]
 
 _ACL: Final = "--acl"
 _SUPER_USER: Final = "--super-user"
-_OPTIONS = (
-    click.option("--authorize", is_flag=True, help="Check requests against ACLs, as Kafka's StandardAuthorizer does."),
-    click.option(
-        _SUPER_USER,
-        "super_users",
-        multiple=True,
-        metavar="PRINCIPAL",
-        help="Principal that may do everything, such as User:admin. Can be repeated.",
-    ),
-    click.option(
-        _ACL,
-        "acls",
-        multiple=True,
-        metavar="OPTIONS",
-        help="ACLs that exist from the start: options of `acls add`, in quotes, such as "
-        "'--allow User:ann --topic orders --operation READ'. Can be repeated.",
-    ),
-)
-
-
-def rights_options(command: F) -> F:
-    """Add the options to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def authorizing_settings(settings: BrokerSettings, super_users: Sequence[str], *, authorize: bool) -> BrokerSettings:

@@ -1,8 +1,6 @@
 """The options of `kafka-groups broker` for TLS and SASL."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 from attrs import frozen
@@ -13,23 +11,7 @@ from kafka_groups.errors import ConfigurationError
 from kafka_groups.net.tls import ServerTls
 from kafka_groups.protocol.sasl.oauthbearer import OAUTHBEARER
 
-__all__ = ["SecurityOptions", "security_options"]
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-_FILE = click.Path(exists=True, dir_okay=False, path_type=str)
-_OPTIONS = (
-    click.option(
-        "--sasl", "mechanisms", multiple=True, metavar="MECHANISM", help="Enable a SASL mechanism. Can be repeated."
-    ),
-    click.option(
-        "--user", "users", multiple=True, metavar="NAME=PASSWORD", help="User for PLAIN and SCRAM. Can be repeated."
-    ),
-    click.option("--users-file", type=_FILE, help="File with one NAME=PASSWORD per line."),
-    click.option("--tls-certificate", type=_FILE, help="Certificate chain of the brokers, in PEM. Enables TLS."),
-    click.option("--tls-key", type=_FILE, help="Private key in PEM, if it is not in the certificate's file."),
-    click.option("--tls-client-ca", type=_FILE, help="Require client certificates signed by these authorities."),
-)
+__all__ = ["SecurityOptions"]
 
 
 @frozen(kw_only=True)
@@ -81,13 +63,6 @@ class SecurityOptions:
             key_location=self.tls_key,
             client_ca_location=self.tls_client_ca,
         )
-
-
-def security_options(command: F) -> F:
-    """Add the options to a command. Their values are keyword arguments of `SecurityOptions`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def _user(text: str, option: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """The options of `kafka-groups broker` for topics that exist from the start."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import click
 from attrs import frozen
@@ -13,29 +13,11 @@ from kafka_groups.config.cluster.broker import BrokerSettings
 from kafka_groups.config.cluster.topic import topic_config
 from kafka_groups.errors import InvalidConfigError, InvalidTopicError
 
-__all__ = ["FirstTopic", "create_first_topics", "first_topics", "first_topics_options"]
-
-F = TypeVar("F", bound=Callable[..., Any])
+__all__ = ["FirstTopic", "create_first_topics", "first_topics"]
 
 _MOST_PARTITIONS: Final = 10_000
 _TOPIC: Final = "--topic"
 _CONFIG: Final = "--topic-config"
-_OPTIONS = (
-    click.option(
-        _TOPIC,
-        "topics",
-        multiple=True,
-        metavar="NAME[:PARTITIONS]",
-        help="A topic that exists from the start. Default: num.partitions partitions. Can be repeated.",
-    ),
-    click.option(
-        _CONFIG,
-        "topic_configs",
-        multiple=True,
-        metavar="NAME:KEY=VALUE",
-        help="A config of a topic of --topic. Can be repeated.",
-    ),
-)
 
 
 @frozen
@@ -53,13 +35,6 @@ class FirstTopic:
     partitions: int
     replication_factor: int
     configs: Mapping[str, str]
-
-
-def first_topics_options(command: F) -> F:
-    """Add the options to a command, which passes them to `first_topics`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def first_topics(

@@ -3,18 +3,21 @@
 import logging
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
-from rich.markup import escape
-from rich.table import Table
 
 from kafka_groups.cli.choices import AnyCase
 from kafka_groups.cli.imports import imported_module, told
 from kafka_groups.cli.output import console_for_people
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
 from kafka_groups.errors.log_tracebacks import cut_tracebacks
-from kafka_groups.share.workers.running.checks.handler_checks import HandlerCheck
-from kafka_groups.share.workers.worker import Worker, has_handled
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from kafka_groups.share.workers.running.checks.handler_checks import HandlerCheck
+    from kafka_groups.share.workers.worker import Worker
 
 __all__ = ["load_worker", "run_worker"]
 
@@ -70,6 +73,8 @@ def run_worker(  # noqa: PLR0913 - the options of the command
     The exit status is 0 after a signal to stop, 1 if an error ended it or the check failed, 2 if the configuration is
     invalid, and 70 if an attempt hangs and the worker is one process.
     """
+    from kafka_groups.share.workers.worker import has_handled  # noqa: PLC0415 - help texts need no worker
+
     if create_topics and check:
         raise click.UsageError("--check changes nothing: use --create-topics without it.")
     logging.basicConfig(stream=sys.stderr, level=log_level, format=_LOG_FORMAT)
@@ -91,12 +96,14 @@ def run_worker(  # noqa: PLR0913 - the options of the command
         raise click.ClickException(f"The worker was stopped by an error: {told(error)}") from error
 
 
-def load_worker(given: str) -> Worker:
+def load_worker(given: str) -> "Worker":
     """Import a worker.
 
     Raises:
         click.ClickException: There is none of that name.
     """
+    from kafka_groups.share.workers.worker import Worker  # noqa: PLC0415 - as above
+
     module_name, colon, name = given.partition(":")
     if not (module_name and colon and name):
         raise click.BadParameter(f"{given!r} is not of the form MODULE:NAME, such as shop:worker.")
@@ -109,7 +116,7 @@ def load_worker(given: str) -> Worker:
     raise click.ClickException(f"Module {module_name!r} {problem}. Its workers are: {', '.join(workers) or 'none'}.")
 
 
-def _is_passed(worker: Worker) -> bool:
+def _is_passed(worker: "Worker") -> bool:
     """Check a worker, and print the results."""
     _LOG.setLevel(logging.ERROR)  # the table has what would be logged
     results = worker.check()
@@ -117,7 +124,10 @@ def _is_passed(worker: Worker) -> bool:
     return all(result.is_passed for result in results)
 
 
-def _table(results: Sequence[HandlerCheck]) -> Table:
+def _table(results: Sequence["HandlerCheck"]) -> "Table":
+    from rich.markup import escape  # noqa: PLC0415 - as above
+    from rich.table import Table  # noqa: PLC0415 - as above
+
     made = Table("Handler", "Topics", "Result", show_lines=True)
     for result in results:
         lines = [f"error: {text}" for text in result.errors] + [f"warning: {text}" for text in result.warnings]

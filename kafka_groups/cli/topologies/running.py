@@ -4,6 +4,7 @@ import logging
 import sys
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +13,9 @@ from kafka_groups.cli.key_value import keys_and_values, refuse_repeated
 from kafka_groups.cli.output import BOOTSTRAP_OPTIONS, say
 from kafka_groups.cli.topologies.loading import load_function, topology_argument
 from kafka_groups.errors import ConfigurationError, KafkaGroupsError
-from kafka_groups.streams import KafkaStreams, StateServer, StreamsState
+
+if TYPE_CHECKING:
+    from kafka_groups.streams import StreamsState
 
 __all__ = ["run_application"]
 
@@ -76,6 +79,8 @@ def run_application(  # noqa: PLR0913 - the command's options
 
     The exit status is 0 after a signal to stop, 1 if an error ended it, and 2 if the configuration is invalid.
     """
+    from kafka_groups.streams import KafkaStreams, StateServer  # noqa: PLC0415 - help texts need no application
+
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=_LOG_FORMAT)
     options = {"group.protocol": group_protocol, "num.workers": workers, "probe.address": probe_address}
     chosen = {name: value for name, value in options.items() if value is not None}
@@ -96,5 +101,5 @@ def run_application(  # noqa: PLR0913 - the command's options
         raise click.ClickException(str(error)) from error
 
 
-def _tell(state: StreamsState, _before: StreamsState) -> None:
+def _tell(state: "StreamsState", _before: "StreamsState") -> None:
     say(state.name)

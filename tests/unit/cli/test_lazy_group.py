@@ -8,6 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from kafka_groups.broker.profile import DEFAULT_PROFILE, PROFILES
 from kafka_groups.cli.lazy_group import LazyGroup
 from kafka_groups.cli.main import main
 
@@ -52,7 +53,7 @@ def test_h_is_help_everywhere(path: tuple[str, ...]) -> None:
 
 
 HEAVY = {"kio", "rich.console", "kafka_groups.admin.aio", "kafka_groups.client", "kafka_groups.broker"}
-STILL_HEAVY = {("broker",), ("demo",), ("streams", "run"), ("streams", "try"), ("worker",)}
+STILL_HEAVY = {("streams", "try")}
 """Commands whose help imports what they run."""
 
 
@@ -70,3 +71,9 @@ def test_the_help_of_commands_imports_no_client_and_no_broker() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert HEAVY & set(done.stdout.split()) == set()
+
+
+def test_the_broker_has_the_releases_that_it_can_act_as() -> None:
+    (option,) = [each for each in COMMANDS[("broker",)].params if each.name == "profile"]
+    assert isinstance(option.type, click.Choice)
+    assert (tuple(option.type.choices), option.default) == (tuple(PROFILES), DEFAULT_PROFILE.name)

@@ -29,7 +29,7 @@ def demo(**given: Any) -> None:
     The flights are joined with the weather and summed by airline and day. The exit status is 0 only if each flight has
     exactly one committed result.
     """
-    from kafka_groups.cli.demo.demo_command import OF_STREAMS, run_demo  # noqa: PLC0415 - only if it is used
+    from kafka_groups.cli.demo.demo_versions import OF_STREAMS, run_demo  # noqa: PLC0415 - only if it is used
 
     if given["page"] is None:
         del given["page"]
