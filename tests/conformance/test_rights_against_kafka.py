@@ -11,6 +11,7 @@ from tests.support.rights.rights_worlds import kafka_rights
 pytestmark = [pytest.mark.real_kafka, pytest.mark.long, pytest.mark.timeout(400)]
 
 _BEFORE_4_4: Mapping[str, str] = {
+    "AlterConfigs broker": "the error has a text",
     "IncrementalAlterConfigs broker": "the error has a text",
     "StreamsGroupTopologyDescriptionUpdate": "there is no such API",
     "UpdateFeatures": "there is no share.version 2",

@@ -87,14 +87,17 @@ async def _unreadable(targets: Sequence[FetchTarget], context: RequestContext) -
     """Return the partitions that the client may not read. As in Kafka, they do not end the wait for others."""
     if not context.has_authorizer:
         return ()
-    metadata, unreadable = context.services.cluster.metadata, set[TargetKey]()
-    async for target in context.turns.each(targets):
-        topic = None if target.topic_id is None else metadata.topic_by_id(target.topic_id)
-        name = target.topic if topic is None else topic.name
-        # Nothing is asked about an unknown id.
-        if name and not context.may(AclOperation.READ, AclResourceType.TOPIC, name):
-            unreadable.add(target.key)
-    return unreadable
+    # One question for each topic, as topics may have many partitions.
+    topics = {target.key[0]: target async for target in context.turns.each(targets, CHEAP)}
+    refused = {topic async for topic, target in context.turns.each(topics.items()) if not _may_read(target, context)}
+    return {target.key for target in targets if target.key[0] in refused} if refused else ()
+
+
+def _may_read(target: FetchTarget, context: RequestContext) -> bool:
+    topic = None if target.topic_id is None else context.services.cluster.metadata.topic_by_id(target.topic_id)
+    name = target.topic if topic is None else topic.name
+    # Nothing is asked about an unknown id.
+    return not name or context.may(AclOperation.READ, AclResourceType.TOPIC, name)
 
 
 async def _wait_for_bytes(targets: Sequence[FetchTarget], request: FetchRequest, context: RequestContext) -> None:

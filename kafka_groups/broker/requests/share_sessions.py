@@ -1,7 +1,7 @@
 """Code that the handlers of ShareFetch and ShareAcknowledge share."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
@@ -105,7 +105,7 @@ def session_key(group_id: str | None, member_id: str | None, context: RequestCon
 
 
 def unreadable_partitions(
-    partitions: Iterable[TopicIdPartition], context: RequestContext
+    partitions: Collection[TopicIdPartition], context: RequestContext
 ) -> dict[TopicIdPartition, BrokerError]:
     """Return the partitions that the client may not read, with the error. The session has them all the same.
 
@@ -114,15 +114,17 @@ def unreadable_partitions(
     """
     if not context.has_authorizer:
         return {}
-    unreadable: dict[TopicIdPartition, BrokerError] = {}
-    for partition in partitions:
-        # Kafka asks its authorizer about a topic without a name, which fails (KafkaApis.handleShareFetchRequest). Only
-        # without an authorizer the client learns that the id is unknown.
-        if partition.topic is None:
-            raise UnknownServerError
-        if not context.may(AclOperation.READ, AclResourceType.TOPIC, partition.topic):
-            unreadable[partition] = refusal_of(AclResourceType.TOPIC)
-    return unreadable
+    topics = {partition.topic for partition in partitions}
+    # Kafka asks its authorizer about a topic without a name, which fails (KafkaApis.handleShareFetchRequest). Only
+    # without an authorizer the client learns that the id is unknown.
+    if None in topics:
+        raise UnknownServerError
+    names = [topic for topic in topics if topic is not None]
+    readable = context.visible(AclOperation.READ, AclResourceType.TOPIC, names)
+    if len(readable) == len(names):
+        return {}
+    refusal = refusal_of(AclResourceType.TOPIC)
+    return {partition: refusal for partition in partitions if partition.topic not in readable}
 
 
 def partition_of(context: RequestContext, topic_id: UUID | None, partition: int) -> TopicIdPartition:

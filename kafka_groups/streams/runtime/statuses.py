@@ -4,7 +4,9 @@ import logging
 import re
 from collections.abc import Sequence
 
-from kafka_groups.errors.texts import sentences
+from kafka_groups.acls import AclOperation, AclResourceType
+from kafka_groups.client.rights import NeededRight
+from kafka_groups.errors.texts import GRANT_IT, sentences
 from kafka_groups.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatStatus, StreamsStatus
 from kafka_groups.streams.errors import StreamsError
 from kafka_groups.streams.topology.internal_topics import InternalTopics
@@ -34,6 +36,9 @@ _REMEDIES = {
 }
 _FAILURE = re.compile(r"[;.]?\s*Creation failed: ")
 """Kafka writes this before the reasons why topics could not be created, in every second heartbeat or so."""
+
+_UNAUTHORIZED = re.compile(r"Unauthorized to CREATE on topics (?P<names>[^;]+?)\.?\Z")
+"""Brokers end the detail so if the member may not create the topics."""
 
 
 class GroupStatuses:
@@ -180,5 +185,10 @@ def _names(detail: str | None) -> set[str]:
 
 
 def _remedy(status: StreamsGroupHeartbeatStatus) -> str:
+    unauthorized = _UNAUTHORIZED.search(status.status_detail)
+    # Topics are created for the member whose heartbeat finds that they are missing, so each member needs the right.
+    if unauthorized is not None:
+        names = unauthorized["names"].split(", ")
+        return f"{GRANT_IT}{NeededRight((AclOperation.CREATE,), AclResourceType.TOPIC, names).command(None)}"
     remedies: dict[int, str] = {code.value: text for code, text in _REMEDIES.items()}
     return remedies.get(status.status_code, "")

@@ -120,6 +120,17 @@ def test_topics_that_cannot_be_created_are_a_warning_once(caplog: pytest.LogCapt
     assert not statuses.obstacles
 
 
+def test_topics_that_the_member_may_not_create_are_named_with_the_command_that_grants_it() -> None:
+    statuses = GroupStatuses(TOPICS)
+    detail = "Internal topics are missing: a, b; Unauthorized to CREATE on topics a, b."
+    status = StreamsGroupHeartbeatStatus(status_code=StreamsStatus.MISSING_INTERNAL_TOPICS, status_detail=detail)
+    statuses.changed((status,), 0)
+    (obstacle,) = statuses.obstacles
+    assert obstacle.endswith(
+        "on topics a, b. Grant it: kafka-groups acls add --allow User:NAME --topic a --topic b --operation CREATE"
+    )
+
+
 async def test_a_worker_that_does_not_run_says_what_it_waits_for(caplog: pytest.LogCaptureFixture) -> None:
     process = await started()
     process.member.tell(StreamsStatus.MISSING_INTERNAL_TOPICS, FAILED)
