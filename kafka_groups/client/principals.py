@@ -1,13 +1,14 @@
 """The user that brokers know a client as, for texts about missing rights."""
 
 import ssl
+from collections.abc import Mapping
 from pathlib import Path
 
 from kafka_groups.config.clients.connection import ClientConfig
 from kafka_groups.config.security.sasl import Password, UnsecuredToken, sasl_settings
 from kafka_groups.net.certificate_subject import certificate_subject
 
-__all__ = ["principal_of"]
+__all__ = ["principal_in", "principal_of"]
 
 _ANONYMOUS = "User:ANONYMOUS"
 """The name that brokers have for clients that show none (KafkaPrincipal.ANONYMOUS in Kafka)."""
@@ -29,6 +30,14 @@ def principal_of(config: ClientConfig) -> str | None:
     if isinstance(settings.credentials, UnsecuredToken):
         return f"User:{settings.credentials.subject}"
     return None
+
+
+def principal_in(keys: Mapping[str, object]) -> str | None:
+    """Return the user that keys name for a client of librdkafka, or None if they do not say."""
+    name = keys.get("sasl.username")
+    if name is not None:
+        return f"User:{name}"
+    return _ANONYMOUS if str(keys.get("security.protocol", "PLAINTEXT")).upper() == "PLAINTEXT" else None
 
 
 def _of_certificate(config: ClientConfig) -> str:

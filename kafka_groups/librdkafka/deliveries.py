@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, cast
 from attrs import define, field
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from kafka_groups.errors import ConfigurationError, DeliveryFailedError
+from kafka_groups.errors import ConfigurationError, DeliveryFailedError, KafkaGroupsError
 from kafka_groups.errors.texts import counted
 from kafka_groups.librdkafka.client_log import process_log
 from kafka_groups.librdkafka.failures import error_in, failure_of, fatal_error_in, is_fatal
@@ -79,6 +79,7 @@ class Deliveries:
     fatal: bool = False
     is_refused: bool = False
     _first: str | None = None
+    _cause: KafkaGroupsError | None = None
     _lock: threading.Lock = field(factory=threading.Lock)
 
     def send(self, producer: Producer, record: OutgoingRecord) -> None:
@@ -121,7 +122,7 @@ class Deliveries:
                 failed=self.failed,
                 unanswered=self.outstanding,
                 retriable=not self.is_refused,
-            )
+            ) from self._cause
 
     def _enqueue(self, producer: Producer, send: Callable[[], None]) -> KafkaError | None:
         """Queue a record as soon as there is room. Return the error if it is refused."""
@@ -166,3 +167,4 @@ class Deliveries:
                 self.fatal = self.fatal or is_fatal(error)
                 self.is_refused = self.is_refused or not (failure.retriable or is_fatal(error))
                 self._first = self._first or str(failure)
+                self._cause = self._cause or failure

@@ -6,6 +6,7 @@ from typing import Protocol
 from kafka_groups.librdkafka.durable_producer import DurableProducer
 from kafka_groups.share.delivery.records import AnyRecord
 from kafka_groups.share.workers.rules.dead_letter_headers import CopiedRecords, dead_letter_headers, record_id
+from kafka_groups.spark.missing_rights import naming_rights_to_write
 from kafka_groups.types import Header
 
 __all__ = ["DeadLetterProducer", "DeadLetters", "dead_letter_producer", "write_copies"]
@@ -66,6 +67,7 @@ class DeadLetters:
     ) -> None:
         self._topic = topic
         self._group_id = group_id
+        self._config = config
         self._producer: DeadLetterProducer = producer or dead_letter_producer(config)
         self._copied = CopiedRecords()
 
@@ -88,6 +90,7 @@ class DeadLetters:
         new = {place: record for record in records if (place := record_id(record)) not in self._copied}
         if new:
             copies = ((record, dead_letter_headers(record, self._group_id, reason)) for record in new.values())
-            write_copies(self._producer, self._topic, copies)
+            with naming_rights_to_write(self._topic, self._config):
+                write_copies(self._producer, self._topic, copies)
         self._copied.add(new)
         return len(new)

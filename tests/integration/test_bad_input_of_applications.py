@@ -155,7 +155,7 @@ def test_a_corrupt_batch_ends_the_application_and_is_never_skipped() -> None:
         assert isinstance(app.error, CorruptRecordError)
         assert str(app.error).startswith("in-0 cannot be read from offset 1 on: ")
         assert "Nothing behind it is read, so that no record is skipped in silence." in str(app.error)
-        assert "delete the records before offset 2 (kafka-delete-records.sh)" in str(app.error)
+        assert "delete the records before offset 2 (kafka-groups topics delete-records)" in str(app.error)
         assert len(cluster.records("out")) <= 1
 
 

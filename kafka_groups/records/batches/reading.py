@@ -229,7 +229,7 @@ def _unreadable(partition: TopicPartition, offset: int, next_offset: int, cause:
         f"{partition} cannot be read from offset {offset} on: {cause}",
         "Nothing behind it is read, so that no record is skipped in silence",
         "If another replica of the partition is intact, make its broker the leader",
-        f"Otherwise, delete the records before offset {max(next_offset, offset + 1)} (kafka-delete-records.sh), which"
-        " gives up those of the batch, and start again",
+        f"Otherwise, delete the records before offset {max(next_offset, offset + 1)} (kafka-groups topics"
+        " delete-records), which gives up those of the batch, and start again",
     )
     return CorruptRecordError(text)

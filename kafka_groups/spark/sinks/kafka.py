@@ -7,6 +7,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from kafka_groups.librdkafka.durable_producer import DurableProducer
+from kafka_groups.spark.missing_rights import naming_rights_to_write
 from kafka_groups.spark.sinks.batches import SinkBatch, Transform, check_conversion, with_record_key
 from kafka_groups.types import Header
 
@@ -58,6 +59,7 @@ class KafkaSink:
         timeout_s: float = 30.0,
     ) -> None:
         self._producer = DurableProducer(config)
+        self._config = config
         self._topic = topic
         check_conversion("transform", transform)
         self._transform = transform
@@ -89,7 +91,8 @@ class KafkaSink:
                 headers=record.headers,
                 timestamp_ms=record.timestamp_ms,
             )
-        self._producer.flush(self._timeout_s)
+        with naming_rights_to_write(self._topic, self._config):
+            self._producer.flush(self._timeout_s)
 
 
 def _outgoing(table: pa.Table) -> Iterator[_Outgoing]:

@@ -15,6 +15,7 @@ from attrs import define
 from kafka_groups.errors import KafkaGroupsError, OperationTimeoutError
 from kafka_groups.librdkafka.partition_reader import PartitionReader, ReadRecord
 from kafka_groups.net.clock import SystemClock
+from kafka_groups.spark.missing_rights import explained_reading
 from kafka_groups.spark.records.schema import RECORD_SCHEMA
 from kafka_groups.spark.source.pieces import TablePiece
 from kafka_groups.types import AcknowledgeType, TopicPartition
@@ -76,7 +77,7 @@ def peek(
             except KafkaGroupsError as error:
                 # A leader that moves, and the like, pass. A missing right does not.
                 if not error.retriable:
-                    raise
+                    raise explained_reading(error, place.topic, keys) from error
                 failure = error
                 threading.Event().wait(_POLL_S)
     raise failure
