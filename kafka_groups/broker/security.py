@@ -1,6 +1,6 @@
 """Authentication on the embedded brokers: who may connect, and how, as on Kafka's brokers.
 
-There is no authorization: an authenticated client may perform any operation.
+What a client may do is decided in `broker/authorization/`, if the cluster has an authorizer.
 """
 
 import enum
