@@ -1,10 +1,9 @@
-"""The options of `kafka-groups streams try` that name input files and the columns of those with commas."""
+"""Input files of `kafka-groups streams try`, and the columns of those with commas, as options name them."""
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 from attrs import frozen
@@ -16,70 +15,10 @@ from kafka_groups.cli.topologies.ordering import InputFile
 from kafka_groups.streams.topology.node_graph import NodeGraph
 from kafka_groups.streams.topology.nodes import SourceNode
 
-__all__ = ["InputOptions", "input_options"]
-
-F = TypeVar("F", bound=Callable[..., Any])
+__all__ = ["InputOptions", "source_topics"]
 
 _EVERY_TOPIC = ""
 _CSV = ".csv"
-
-_OPTIONS = (
-    click.option(
-        "--input",
-        "inputs",
-        multiple=True,
-        required=True,
-        metavar="TOPIC=FILE",
-        help="The records of a topic: CSV if the name ends with .csv, and otherwise lines of JSON. Repeatable. "
-        "Write CSV of a pipe, a .tsv or a .csv.gz to a .csv first.",
-    ),
-    click.option(
-        "--time",
-        "times",
-        multiple=True,
-        metavar="[TOPIC=]COLUMN",
-        help="The column of CSV with the times, in ms or ISO 8601. A number is the time of all rows. Repeatable.",
-    ),
-    click.option(
-        "--key",
-        "keys",
-        multiple=True,
-        metavar="[TOPIC=]COLUMN",
-        help="The column of CSV with the keys. Default: keys are null. Repeatable.",
-    ),
-    click.option(
-        "--value",
-        "values",
-        multiple=True,
-        metavar="[TOPIC=]COLUMN",
-        help="The column of CSV with the values. Default: values are objects of all columns. Repeatable.",
-    ),
-    click.option("--null", metavar="TEXT", help="Cells of CSV with this text are null. Default: empty ones."),
-)
-
-
-def input_options(command: F) -> F:
-    """Add the options to a command, which gets `InputOptions` for `given`."""
-
-    @functools.wraps(command)
-    def run(
-        *,
-        inputs: tuple[str, ...],
-        times: tuple[str, ...],
-        keys: tuple[str, ...],
-        values: tuple[str, ...],
-        null: str | None,
-        **others: Any,
-    ) -> Any:
-        return command(
-            given=InputOptions.read(inputs, {"--time": times, "--key": keys, "--value": values}, null), **others
-        )
-
-    made: Any = run
-    for option in reversed(_OPTIONS):
-        made = option(made)
-    result: F = made
-    return result
 
 
 @frozen

@@ -1,38 +1,60 @@
 """`kafka-groups streams try`: records of files go through a topology, and its results come out as lines of JSON."""
 
-import sys
-from collections.abc import Iterable, Iterator
-from datetime import timedelta
-from itertools import chain, islice
-
 import click
 
-from kafka_groups.cli.imports import place_of, told
-from kafka_groups.cli.topologies.input_options import InputOptions, input_options, source_topics
-from kafka_groups.cli.topologies.input_records import InputRecord
-from kafka_groups.cli.topologies.loading import load_topology, topology_argument
-from kafka_groups.cli.topologies.ordering import InputFile, merged
-from kafka_groups.cli.topologies.output_lines import OutputLines
-from kafka_groups.errors.texts import text_of
-from kafka_groups.serdes import bytes_
-from kafka_groups.streams import Topology
-from kafka_groups.streams.topology.nodes import SinkNode
-from kafka_groups.testing.topology_driver import CapturedRecord, TestInputTopic, TopologyTestDriver
+from kafka_groups.cli.topologies.loading import topology_argument
 
 __all__ = ["try_topology"]
-
-_APPLICATION_ID = "try"
 
 
 @click.command("try")
 @topology_argument
-@input_options
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    required=True,
+    metavar="TOPIC=FILE",
+    help="The records of a topic: CSV if the name ends with .csv, and otherwise lines of JSON. Repeatable. "
+    "Write CSV of a pipe, a .tsv or a .csv.gz to a .csv first.",
+)
+@click.option(
+    "--time",
+    "times",
+    multiple=True,
+    metavar="[TOPIC=]COLUMN",
+    help="The column of CSV with the times, in ms or ISO 8601. A number is the time of all rows. Repeatable.",
+)
+@click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    metavar="[TOPIC=]COLUMN",
+    help="The column of CSV with the keys. Default: keys are null. Repeatable.",
+)
+@click.option(
+    "--value",
+    "values",
+    multiple=True,
+    metavar="[TOPIC=]COLUMN",
+    help="The column of CSV with the values. Default: values are objects of all columns. Repeatable.",
+)
+@click.option("--null", metavar="TEXT", help="Cells of CSV with this text are null. Default: empty ones.")
 @click.option(
     "--keep-order",
     is_flag=True,
     help="Keep the order of each file, so that records may be late. Default: files are sorted by time.",
 )
-def try_topology(build: str, given: InputOptions, *, keep_order: bool) -> None:
+def try_topology(  # noqa: PLR0913 - the options of the command
+    build: str,
+    *,
+    inputs: tuple[str, ...],
+    times: tuple[str, ...],
+    keys: tuple[str, ...],
+    values: tuple[str, ...],
+    null: str | None,
+    keep_order: bool,
+) -> None:
     """Pipe the records of files through a topology in memory, and print those that it writes as lines of JSON.
 
     MODULE:FUNCTION names the function that builds the topology, such as app:build for the function build in app.py.
@@ -43,54 +65,8 @@ def try_topology(build: str, given: InputOptions, *, keep_order: bool) -> None:
 
     The exit status is 1 if a line is refused or the topology fails, and 2 if an option is invalid.
     """
-    topology = load_topology(build)
-    files = given.open(topology.graph)
-    _tell_of_silent_topics(topology, {file.topic for file in files})
-    try:
-        for line in _lines(topology, merged(files, keep_order=keep_order)):
-            sys.stdout.write(f"{line}\n")
-    finally:
-        sys.stdout.flush()
+    from kafka_groups.cli.topologies.input_options import InputOptions  # noqa: PLC0415 - help texts need no topology
+    from kafka_groups.cli.topologies.topology_trial import run_trial  # noqa: PLC0415 - as above
 
-
-def _tell_of_silent_topics(topology: Topology, given: set[str]) -> None:
-    """Say which topics stay empty, as joins with them find nothing."""
-    written = {node.topic for node in topology.graph.nodes.values() if isinstance(node, SinkNode)}
-    if silent := sorted(source_topics(topology.graph).keys() - given - written):
-        click.echo(f"No --input for: {', '.join(silent)}", err=True)
-
-
-def _lines(topology: Topology, records: Iterator[tuple[InputFile, InputRecord]]) -> Iterator[str]:
-    output, written = OutputLines(topology.graph, _APPLICATION_ID), list[CapturedRecord]()
-    first = list(islice(records, 1))
-    wall_ms = max([0, *(record.timestamp_ms for _, record in first)])
-    with _driver(topology, wall_ms, written) as driver:
-        for _ in _piped(driver, wall_ms, chain(first, records)):
-            yield from (line for line in map(output.line, written) if line is not None)
-            written.clear()
-        for node, count in driver.dropped_records.items():
-            click.echo(f"Records dropped by {node}: {count}", err=True)
-
-
-def _driver(topology: Topology, wall_ms: int, written: list[CapturedRecord]) -> TopologyTestDriver:
-    try:
-        return TopologyTestDriver(topology, application_id=_APPLICATION_ID, wall_ms=wall_ms, on_record=written.append)
-    except Exception as error:  # the user's stores and processors may raise anything when they are made
-        raise click.ClickException(f"The topology cannot start: {told(error)}") from error
-
-
-def _piped(
-    driver: TopologyTestDriver, wall_ms: int, records: Iterable[tuple[InputFile, InputRecord]]
-) -> Iterator[None]:
-    """Pipe the records one by one. The wall clock shows the highest time so far."""
-    topics: dict[str, TestInputTopic[bytes, bytes]] = {}
-    for file, record in records:
-        topic = topics.get(file.topic) or topics.setdefault(file.topic, driver.input_topic(file.topic, bytes_, bytes_))
-        try:
-            if record.timestamp_ms > wall_ms:
-                driver.advance_wall_clock(timedelta(milliseconds=record.timestamp_ms - wall_ms))
-                wall_ms = record.timestamp_ms
-            topic.pipe(record.key, record.value, timestamp_ms=record.timestamp_ms, headers=record.headers)
-        except Exception as error:  # the topology is the user's, and may raise anything
-            raise click.ClickException(f"{file.path}:{record.line}: {text_of(error)}{place_of(error)}") from error
-        yield
+    columns = {"--time": times, "--key": keys, "--value": values}
+    run_trial(build, InputOptions.read(inputs, columns, null), keep_order=keep_order)

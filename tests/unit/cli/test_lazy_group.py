@@ -53,17 +53,14 @@ def test_h_is_help_everywhere(path: tuple[str, ...]) -> None:
 
 
 HEAVY = {"kio", "rich.console", "kafka_groups.admin.aio", "kafka_groups.client", "kafka_groups.broker"}
-STILL_HEAVY = {("streams", "try")}
-"""Commands whose help imports what they run."""
 
 
 def test_the_help_of_commands_imports_no_client_and_no_broker() -> None:
     modules = {
         module
-        for path, command in COMMANDS.items()
+        for command in COMMANDS.values()
         if isinstance(command, LazyGroup)
         for name in command.list_commands(click.Context(command))
-        if (*path, name) not in STILL_HEAVY
         for module in [command.module_of(name)]
     }
     program = (
