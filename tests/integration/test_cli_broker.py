@@ -80,6 +80,19 @@ def test_a_profile_is_chosen() -> None:
     assert (process.returncode, errors) == (0, "")
 
 
+def test_topics_are_there_from_the_start() -> None:
+    arguments = ["--brokers", "2", "--set", "default.replication.factor=2", "--set", "num.partitions=3"]
+    arguments += ["--topic", "orders:2", "--topic", "bills", "--topic-config", "bills:cleanup.policy=compact"]
+    with started(*arguments, "--until-stdin-closes") as process:
+        admin = AdminClient({"bootstrap.servers": address(process)})
+        topics = admin.list_topics(timeout=20).topics
+        assert {name: len(topic.partitions) for name, topic in topics.items()} == {"orders": 2, "bills": 3}
+        assert {len(each.replicas) for topic in topics.values() for each in topic.partitions.values()} == {2}
+        bills = ConfigResource(ConfigResource.Type.TOPIC, "bills")
+        configs = admin.describe_configs([bills])[bills].result(60)
+    assert configs["cleanup.policy"].value == "compact"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_ends_it_in_good_order(cluster: "subprocess.Popen[str]", number: signal.Signals) -> None:
     address(cluster)
@@ -145,6 +158,11 @@ def test_standard_input_that_is_no_pipe_has_ended() -> None:
         (["--port", "65530", "--brokers", "20"], "the brokers need ports 65530 to 65549"),
         (["--user", "ann"], "A user is not of the form NAME=PASSWORD"),
         (["--tls-key", __file__], "It requires --tls-certificate"),
+        (["--topic", "a b"], "'a b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"),
+        (["--topic", "orders:0"], "'orders:0': the number of partitions is 1 or more, as in orders:2."),
+        (["--topic", "orders", "--topic", "orders:2"], "'orders' is given more than once"),
+        (["--topic", "orders", "--topic-config", "orders:retention.ms=soon"], "Invalid value 'soon' for retention.ms"),
+        (["--topic-config", "orders:retention.ms=1"], "NAME is a topic of --topic"),
         (["--acl", "--allow User:ann --topic t --operation READ"], "--acl: It requires --authorize"),
         (["--super-user", "User:ann"], "--super-user: It requires --authorize"),
         (["--authorize", "--super-user", "ann"], "'ann' has no type. Use a principal such as User:admin"),

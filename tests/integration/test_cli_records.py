@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
 from typing import IO, Any
 
 import pytest
+from confluent_kafka import Consumer
 from jsonschema import Draft202012Validator
 
 from kafka_groups.cli.documents.catalogue import LINES
@@ -290,6 +291,19 @@ def test_a_start_of_the_groups_own_is_kept(broker: WorkerBroker, shell: Shell) -
         f"--from latest has no effect: the group {group} has share.auto.offset.reset=earliest. To change it:"
         f" kafka-groups groups configs {group} --set share.auto.offset.reset=latest\n"
     )
+
+
+def test_a_group_of_another_type_is_left_alone(broker: WorkerBroker, shell: Shell) -> None:
+    topic, group = written(broker, [b"1"]), unique("group")
+    consumer = Consumer({"bootstrap.servers": broker.servers, "group.id": group, "auto.offset.reset": "earliest"})
+    with closing(consumer):
+        consumer.subscribe([topic.name])
+        assert consumer.poll(WAIT_S) is not None
+        told = shell.told("share-consume", group, topic.name, "--from", "earliest")
+        assert told == f"Error: Group {group} is not a share group. It is a classic group."
+        configs = shell.printed("groups", "configs", group, "--all-types", "--json")
+    found = {each["key"]: each for each in json.loads(configs)["items"]}
+    assert not found["share.auto.offset.reset"]["set"]
 
 
 def test_records_are_released_or_rejected(broker: WorkerBroker, shell: Shell) -> None:

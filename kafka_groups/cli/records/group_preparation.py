@@ -9,6 +9,7 @@ import click
 
 from kafka_groups.acls import AclOperation
 from kafka_groups.admin.rules.group_configs import GroupConfigValues, describe_configs
+from kafka_groups.admin.rules.groups import type_of_group
 from kafka_groups.admin.rules.share_groups import describe_groups
 from kafka_groups.cli.records.existing_topics import existing_partitions
 from kafka_groups.cli.records.named_topics import NamedTopic
@@ -27,6 +28,7 @@ from kafka_groups.share.workers.start_option import RESET, GroupStart
 __all__ = ["prepare_group"]
 
 _DEAD: Final = "Dead"
+_SHARE: Final = "share"
 
 
 async def prepare_group(
@@ -45,6 +47,7 @@ async def prepare_group(
 
     Raises:
         UnknownTopicOrPartitionError: A topic does not exist.
+        GroupIdNotFoundError: There is a group of another type with this name.
         click.ClickException: The start cannot be read or set.
         KafkaGroupsError: The brokers cannot be used.
     """
@@ -91,7 +94,10 @@ async def _exists(ask: Asking, group_id: str, principal: str | None) -> bool:
     described = await describe_groups(ask, [group_id])
     error = described.errors.get(group_id)
     if isinstance(error, GroupIdNotFoundError):
-        return False  # a group of another type, too: joining it fails with a text of its own
+        kind = await type_of_group(ask, group_id)
+        if kind not in (None, _SHARE):  # its configuration is not ours
+            raise GroupIdNotFoundError(f"Group {group_id} is not a share group. It is a {kind} group.") from error
+        return False
     if error is not None:
         raise explained(error, ApiKey.SHARE_GROUP_DESCRIBE, [group_id], principal, AclOperation.READ)
     return described[group_id].state != _DEAD
