@@ -88,8 +88,9 @@ class Authorizer:
 
     def _current(self) -> Decide:
         # A change of the lists counts for the next request, so what was decided before is dropped with them.
-        if self._owner.acls is not self._acls:
-            self._acls = self._owner.acls
+        acls = self._owner.acls
+        if acls is not self._acls:
+            self._acls = acls
             self._decide = self._remembering()
         return self._decide
 

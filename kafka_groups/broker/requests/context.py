@@ -28,6 +28,7 @@ class ConnectionInfo:
         host: The client's address as the coordinator shows it for a member (`/127.0.0.1`, as in Kafka).
         authentication: The state of the client's authentication. None if none is required.
         is_peer: Whether the client is another broker of the cluster.
+        address: The client's address alone, with which ACLs are compared.
         tls_principal: The subject of the client's certificate as Kafka names it (`User:CN=ann`), or `ANONYMOUS`.
     """
 
@@ -36,6 +37,11 @@ class ConnectionInfo:
     authentication: Authentication | None = field(default=None, eq=False)
     is_peer: bool = False
     tls_principal: str = ANONYMOUS
+    address: str = field(init=False, eq=False, repr=False)
+
+    @address.default
+    def _without_slash(self) -> str:
+        return self.host.removeprefix("/")
 
 
 @frozen
@@ -98,14 +104,14 @@ class RequestContext:
         # Brokers are super users: they never ask each other for rights.
         if authorizer is None or self.connection.is_peer:
             return True
-        return authorizer.is_allowed(self.principal, self._address, operation, resource_type, name)
+        return authorizer.is_allowed(self.principal, self.connection.address, operation, resource_type, name)
 
     def may_on_any(self, operation: AclOperation, resource_type: AclResourceType) -> bool:
         """Return whether the client may perform an operation on some resource of a type (KIP-679)."""
         authorizer = self.services.cluster.authorizer
         if authorizer is None or self.connection.is_peer:
             return True
-        return authorizer.is_allowed_on_any(self.principal, self._address, operation, resource_type)
+        return authorizer.is_allowed_on_any(self.principal, self.connection.address, operation, resource_type)
 
     def require(self, operation: AclOperation, resource_type: AclResourceType, name: str = CLUSTER_NAME) -> None:
         """Raise an error if the client may not perform an operation on a resource; see `may`.
@@ -121,8 +127,4 @@ class RequestContext:
         authorizer = self.services.cluster.authorizer
         if authorizer is None or self.connection.is_peer:
             return list(names)
-        return authorizer.allowed_names(self.principal, self._address, operation, resource_type, names)
-
-    @property
-    def _address(self) -> str:
-        return self.connection.host.removeprefix("/")
+        return authorizer.allowed_names(self.principal, self.connection.address, operation, resource_type, names)
