@@ -8,7 +8,7 @@ from uuid import UUID
 from kafka_groups.protocol.error_codes import ErrorCode
 from kafka_groups.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from kafka_groups.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
-from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from kafka_groups.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kafka_groups.protocol.messages.find_coordinator import CoordinatorType, FindCoordinatorRequest
 from kafka_groups.protocol.messages.init_producer_id import InitProducerIdRequest
 from kafka_groups.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponseTopic
@@ -121,7 +121,9 @@ class RightsScene:
 
     async def create_topic(self, name: str, partitions: int) -> None:
         """Create a topic, and wait until the broker leads its partitions."""
-        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+        # The records are from 1970. A real Kafka would delete them half a minute after its start.
+        kept = CreatableTopicConfig(name="retention.ms", value="-1")
+        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=(kept,))
         response = await self._ask(CreateTopicsRequest(topics=(topic,), timeout_ms=_TIMEOUT_MS))
         assert response.topics[0].error_code is ErrorCode.NONE, response
         named = MetadataRequest(topics=(MetadataRequestTopic(name=name),), allow_auto_topic_creation=False)
