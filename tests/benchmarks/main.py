@@ -12,6 +12,7 @@ from tests.benchmarks import measures, pauses, report, sharing, versions
 from tests.benchmarks.applications.command import applications
 from tests.benchmarks.arrow_command import arrow
 from tests.benchmarks.assignors_command import assignors
+from tests.benchmarks.authorization_command import authorization
 from tests.benchmarks.brokers import SECURED, TARGETS, embedded, running
 from tests.benchmarks.classic import CLASSIC
 from tests.benchmarks.consumers import MODES
@@ -63,6 +64,7 @@ def main() -> None:
 main.add_command(applications)
 main.add_command(arrow)
 main.add_command(assignors)
+main.add_command(authorization)
 main.add_command(guard)
 main.add_command(rounds)
 main.add_command(spark)

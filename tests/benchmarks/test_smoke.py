@@ -30,6 +30,13 @@ def test_the_clients_are_compared_on_the_embedded_broker(tmp_path: Path) -> None
         assert case["ours"]["records_per_poll"] >= 150
 
 
+@pytest.mark.slow
+def test_an_authorizer_is_compared_with_none() -> None:
+    result = CliRunner().invoke(main, ["authorization", "--requests=10"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert {"produce", "fetch", "share fetch"} <= {line[1:14].strip() for line in result.output.splitlines()}
+
+
 @pytest.mark.long
 @pytest.mark.timeout(60)
 def test_our_client_is_compared_with_itself_in_another_checkout(tmp_path: Path) -> None:
