@@ -73,8 +73,9 @@ class ClientScene:
         return scene
 
     async def create(self, topic: str, configs: Mapping[str, str] | None = None) -> None:
-        """Create a topic."""
-        given = tuple(CreatableTopicConfig(name=name, value=value) for name, value in (configs or {}).items())
+        """Create a topic. It keeps its records, which are from 1970."""
+        wanted_configs = {"retention.ms": "-1", **(configs or {})}
+        given = tuple(CreatableTopicConfig(name=name, value=value) for name, value in wanted_configs.items())
         wanted = CreatableTopic(name=topic, num_partitions=1, replication_factor=1, configs=given)
         created = await self.world.ask_as_admin(CreateTopicsRequest(topics=(wanted,), timeout_ms=15_000))
         assert created.topics[0].error_code is ErrorCode.NONE, created
