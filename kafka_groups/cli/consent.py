@@ -8,9 +8,11 @@ from typing import Any, Final, TypeVar
 import click
 from attrs import frozen
 
-__all__ = ["Consent", "consent_options", "dry_run_option", "is_terminal"]
+__all__ = ["DRY_RUN", "Consent", "consent_options", "dry_run_option", "is_terminal"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+DRY_RUN: Final = "Dry run: nothing is changed."
 
 
 def is_terminal() -> bool:
@@ -54,7 +56,16 @@ class Consent:
             click.confirm(question, abort=True, err=True)
 
 
-dry_run_option: Final = click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+def _say_so(context: click.Context, _option: click.Parameter, is_dry_run: bool) -> bool:  # noqa: FBT001 - click's
+    # What is printed afterwards reads as if it were done.
+    if is_dry_run and not context.resilient_parsing:
+        click.echo(DRY_RUN, err=True)
+    return is_dry_run
+
+
+dry_run_option: Final = click.option(
+    "--dry-run", is_flag=True, callback=_say_so, help="Show what would be done, and do nothing."
+)
 """The option of changes that can be undone, and need no consent. The command gets `dry_run`."""
 
 

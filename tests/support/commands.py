@@ -6,6 +6,7 @@ from typing import Any
 from click.testing import CliRunner, Result
 from confluent_kafka import Producer
 
+from kafka_groups.cli.consent import DRY_RUN
 from kafka_groups.cli.main import main
 from tests.support.command_documents import document
 
@@ -46,7 +47,7 @@ class Commands:
         """What a command prints that succeeds."""
         done = self(*arguments)
         assert done.exit_code == 0, done.output
-        assert done.stderr == ""
+        assert done.stderr == (f"{DRY_RUN}\n" if "--dry-run" in arguments else "")
         return done.stdout.splitlines()
 
     def document(self, *arguments: str, kind: str | None = None, status: int = 0) -> Any:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kafka_groups.cli.consent import DRY_RUN
 from tests.support.commands import Commands
 from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import unique
@@ -145,7 +146,7 @@ def test_records_are_deleted_from_the_beginning(run: Commands, topic: str) -> No
     assert "OFFSET_OUT_OF_RANGE" in beyond.stderr
     nowhere = run("topics", "delete-records", f"{topic}:7=1", "--dry-run")
     assert nowhere.exit_code == 1
-    assert nowhere.stderr == f"{topic}:7: Topic {topic} has 2 partitions, from 0 to 1.\n"
+    assert nowhere.stderr == f"{DRY_RUN}\n{topic}:7: Topic {topic} has 2 partitions, from 0 to 1.\n"
 
 
 def test_a_topic_is_deleted_if_somebody_agrees(run: Commands, topic: str) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from kafka_groups.cli.consent import DRY_RUN
 from tests.support.commands import Commands
 from tests.support.conditions import wait_until
 from tests.support.kafka.real_kafka import unique
@@ -26,7 +27,10 @@ def test_a_password_is_set_listed_and_removed(run: Commands, tmp_path: Path) -> 
     assert run.document("users", "remove", user, "--mechanism", "SCRAM-SHA-512", "--yes") == planned
     wait_until(lambda: len(run.lines("users", "list", user)) == 2)
     missing = run("users", "remove", user, "--mechanism", "SCRAM-SHA-512", "--dry-run")
-    assert (missing.exit_code, missing.stderr) == (1, f"{user}: The user has no password for SCRAM-SHA-512.\n")
+    assert (missing.exit_code, missing.stderr) == (
+        1,
+        f"{DRY_RUN}\n{user}: The user has no password for SCRAM-SHA-512.\n",
+    )
     refused = run("users", "remove", user, "--mechanism", "SCRAM-SHA-512", "--yes")
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert "RESOURCE_NOT_FOUND" in refused.stderr

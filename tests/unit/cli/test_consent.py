@@ -2,7 +2,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from kafka_groups.cli.consent import Consent, consent_options
+from kafka_groups.cli.consent import DRY_RUN, Consent, consent_options
 
 
 @click.command()
@@ -31,7 +31,8 @@ def test_without_a_terminal_consent_is_an_option() -> None:
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert "Give --yes to do it, or --dry-run to see what would be done." in refused.stderr
     assert run("--yes").stdout == "deleted\n"
-    assert run("--dry-run").stdout == "would delete\n"
+    planned = run("--dry-run")
+    assert (planned.stdout, planned.stderr) == ("would delete\n", f"{DRY_RUN}\n")
     assert run("--yes", "--dry-run").exit_code == 2
 
 

@@ -1,5 +1,6 @@
 import pytest
 
+from kafka_groups.cli.consent import DRY_RUN
 from kafka_groups.errors import TopicAuthorizationFailedError
 from kafka_groups.types import TopicPartition
 from tests.support.command_documents import document
@@ -14,7 +15,7 @@ PARTITION  FROM  BEFORE
 
 def test_it_shows_what_it_would_delete(run: Run, topic: type[MadeUpTopic]) -> None:
     done = run("delete", "orders.dead", "--all", "--dry-run")
-    assert (done.exit_code, done.stdout, done.stderr) == (0, TABLE, "")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, TABLE, f"{DRY_RUN}\n")
     assert topic.deleted == ()
 
 

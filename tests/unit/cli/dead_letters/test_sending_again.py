@@ -3,6 +3,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from attrs import define, field
 
+from kafka_groups.cli.consent import DRY_RUN
 from kafka_groups.errors import ConfigurationError, MessageTooLargeError, OperationTimeoutError
 from kafka_groups.share.dead_letters.letter_planner import FailedLetter, PlannedLetter
 from kafka_groups.share.dead_letters.letter_sender import LetterResult, SentLetter
@@ -116,16 +117,16 @@ def test_an_error_in_the_middle_leaves_the_counts(run: Run, resending: MadeUpRes
 
 def test_it_shows_what_it_would_send(run: Run, resending: MadeUpResending) -> None:
     done = run("send-again", "orders.dead", "--dry-run")
-    assert (done.exit_code, done.stdout, done.stderr, resending.sent) == (0, PLAN, "", [])
+    assert (done.exit_code, done.stdout, done.stderr, resending.sent) == (0, PLAN, f"{DRY_RUN}\n", [])
     assert run("send-again", "orders.dead", "--dry-run", "--quiet").stdout == "0@12\n1@0\n"
     planned = document(run("send-again", "orders.dead", "--dry-run", "--json"), "dead-letters send-again --dry-run")
     assert planned["items"][0] == {"topic": "orders.dead", "partition": 0, "offset": 12, "to": "orders"}
     resending.planned = (*resending.planned, SKIPPED)
     done = run("send-again", "orders.dead", "--dry-run")
-    assert (done.exit_code, done.stdout, done.stderr) == (1, PLAN, SKIPPED_LINE)
+    assert (done.exit_code, done.stdout, done.stderr) == (1, PLAN, f"{DRY_RUN}\n{SKIPPED_LINE}")
     resending.left = 1
     assert run("send-again", "orders.dead", "--dry-run").stderr.startswith(
-        "orders.dead: the group has 1 dead letter left, and the brokers do not say which of these.\n"
+        f"{DRY_RUN}\norders.dead: the group has 1 dead letter left, and the brokers do not say which of these.\n"
     )
 
 
@@ -135,7 +136,7 @@ def test_nothing_to_send(run: Run, resending: MadeUpResending) -> None:
     assert (done.exit_code, done.stdout, resending.sent) == (0, "", [])
     assert done.stderr == "orders.dead: there is nothing that was not sent before.\n"
     done = run("send-again", "orders.dead", "--dry-run")
-    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "orders.dead: there is nothing to send.\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", f"{DRY_RUN}\norders.dead: there is nothing to send.\n")
 
 
 def test_it_asks_on_a_terminal(run: Run, resending: MadeUpResending, monkeypatch: pytest.MonkeyPatch) -> None:
