@@ -1,16 +1,21 @@
 """Questions about the offsets of consumer groups and classic groups: describe, with lag (OffsetFetch, ListOffsets)."""
 
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from attrs import evolve
 
 from kafka_groups.admin.rules.group_offsets import FetchedOffsets, fetch_all_question
-from kafka_groups.admin.rules.group_values import ConsumerGroupOffset
+from kafka_groups.admin.rules.group_values import ClassicGroupDescription, ConsumerGroupDescription, ConsumerGroupOffset
 from kafka_groups.client.calls.partition_offsets import LATEST, offsets_at
 from kafka_groups.client.calls.questions import Asking, gathered
 from kafka_groups.client.calls.results import Results
 from kafka_groups.errors import KafkaGroupsError
 from kafka_groups.types import TopicPartition
 
-__all__ = ["ConsumerOffsets", "describe_consumer_offsets", "lags_of"]
+__all__ = ["ConsumerOffsets", "describe_consumer_offsets", "with_lags"]
+
+D = TypeVar("D", ClassicGroupDescription, ConsumerGroupDescription)
 
 ConsumerOffsets = Results[TopicPartition, ConsumerGroupOffset]
 
@@ -34,8 +39,23 @@ async def describe_consumer_offsets(
     return Results(values, committed.errors)
 
 
-def lags_of(offsets: ConsumerOffsets) -> dict[TopicPartition, int | None]:
-    """Return the lag in each partition; None where it is unknown."""
+async def with_lags(ask: Asking, described: Results[str, D]) -> Results[str, D]:
+    """Ask for the lags of described groups.
+
+    Returns:
+        The descriptions with a lag for each partition that has a committed offset, or with the error of the question.
+    """
+    offsets = await describe_consumer_offsets(ask, dict.fromkeys(described.values))
+    values = {
+        group_id: evolve(group, lag=_lags_of(offsets.values[group_id]))
+        if group_id in offsets.values
+        else evolve(group, lag_error=offsets.errors[group_id])
+        for group_id, group in described.values.items()
+    }
+    return Results(values, described.errors)
+
+
+def _lags_of(offsets: ConsumerOffsets) -> dict[TopicPartition, int | None]:
     return {**{key: offset.lag for key, offset in offsets.values.items()}, **dict.fromkeys(offsets.errors)}
 
 

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from attrs import evolve
-
-from kafka_groups.admin.rules.consumer_offsets import describe_consumer_offsets, lags_of
+from kafka_groups.admin.rules.consumer_offsets import with_lags
 from kafka_groups.admin.rules.group_values import ConsumerGroupDescription, ConsumerGroupMember
 from kafka_groups.client.calls.questions import COORDINATORS, Answer, Asking, Question, told
 from kafka_groups.client.calls.results import Results
@@ -26,14 +24,7 @@ async def describe_consumer_groups(ask: Asking, group_ids: Sequence[str]) -> Res
     """Ask the coordinators for groups and members, and for the lag of the groups that exist."""
     what, api = "describe the consumer group", ApiKey.CONSUMER_GROUP_DESCRIBE
     described = await ask(Question(what, api, tuple(group_ids), _request, _described, COORDINATORS))
-    offsets = await describe_consumer_offsets(ask, dict.fromkeys(described.values))
-    values = {
-        group_id: evolve(group, lag=lags_of(offsets.values[group_id]))
-        if group_id in offsets.values
-        else evolve(group, lag_error=offsets.errors[group_id])
-        for group_id, group in described.values.items()
-    }
-    return Results(values, described.errors)
+    return await with_lags(ask, described)
 
 
 def _request(keys: Sequence[str], _version: int) -> ConsumerGroupDescribeRequest:

@@ -16,14 +16,11 @@ UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION.
 from collections import Counter
 from collections.abc import Mapping
 
-from kafka_groups.acls import AclOperation
-from kafka_groups.broker.requests.config_changes import RESOURCE_KINDS, check_changes, current_values, message_for
-from kafka_groups.broker.requests.config_rights import require_config_right
+from kafka_groups.broker.requests.config_alterations import altered
+from kafka_groups.broker.requests.config_changes import RESOURCE_KINDS, check_changes, current_values
 from kafka_groups.broker.requests.context import RequestContext
-from kafka_groups.broker.requests.error_fields import code_of
-from kafka_groups.broker.runtime.scheduling.cooperative_yield import CHEAP, COSTLY
 from kafka_groups.config.keys import Key, KeyType
-from kafka_groups.errors import BrokerError, InvalidConfigError, InvalidRequestError
+from kafka_groups.errors import InvalidConfigError, InvalidRequestError
 from kafka_groups.protocol.messages.incremental_alter_configs import (
     APPEND,
     DELETE,
@@ -31,7 +28,6 @@ from kafka_groups.protocol.messages.incremental_alter_configs import (
     SUBTRACT,
     AlterableConfig,
     AlterConfigsResource,
-    AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
@@ -41,40 +37,8 @@ __all__ = ["handle"]
 
 async def handle(request: IncrementalAlterConfigsRequest, context: RequestContext) -> IncrementalAlterConfigsResponse:
     """Return one result for each resource."""
-    each = context.turns.each
-    keys = [(resource.resource_type, resource.resource_name) async for resource in each(request.resources, CHEAP)]
-    times = Counter(keys)
-    responses: list[AlterConfigsResourceResponse] = []
-    async for resource in each(request.resources, COSTLY):
-        key = (resource.resource_type, resource.resource_name)
-        error = _alter(resource, context, times[key], validate_only=request.validate_only)
-        responses.append(_response(resource, error))
-    return IncrementalAlterConfigsResponse(responses=tuple(responses))
-
-
-def _response(resource: AlterConfigsResource, error: BrokerError | None) -> AlterConfigsResourceResponse:
-    return AlterConfigsResourceResponse(
-        error_code=code_of(error),
-        error_message=message_for(error, resource.resource_type),
-        resource_type=resource.resource_type,
-        resource_name=resource.resource_name,
-    )
-
-
-def _alter(
-    resource: AlterConfigsResource, context: RequestContext, times: int, *, validate_only: bool
-) -> BrokerError | None:
-    try:
-        # The order of two changes to one resource would matter, and a request has none.
-        if times > 1:
-            raise InvalidRequestError("Each resource must appear at most once.")
-        require_config_right(AclOperation.ALTER_CONFIGS, resource.resource_type, resource.resource_name, context)
-        changes = _checked_changes(resource, context)
-    except BrokerError as error:
-        return error
-    if not validate_only:
-        context.services.cluster.metadata.alter_configs(resource.resource_type, resource.resource_name, changes)
-    return None
+    responses = await altered(request.resources, _checked_changes, context, validate_only=request.validate_only)
+    return IncrementalAlterConfigsResponse(responses=responses)
 
 
 def _checked_changes(resource: AlterConfigsResource, context: RequestContext) -> dict[str, str | None]:
