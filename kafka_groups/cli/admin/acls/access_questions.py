@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 from kafka_groups.acls import AclBinding, AclOperation, AclPatternType, AclPermission, AclResourceType
 from kafka_groups.broker.authorization.bindings import AccessControlLists
 from kafka_groups.broker.authorization.decisions import AclDecisions
-from kafka_groups.cli.admin.acls.resource_options import ANY_HOST
+from kafka_groups.cli.acl_options import ANY_HOST
 from kafka_groups.cli.documents.acls import AclCheckEntry
 
 __all__ = ["SUPER_USERS", "WITHOUT_ACLS", "AccessQuestion", "AuthorizerSettings"]

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from kafka_groups.acls import AclFilter, AclOperation, AclPatternType, AclPermission, AclResourceType
-from kafka_groups.cli.admin.acls.resource_options import HOST, OPERATION, USER, ResourceChoice
+from kafka_groups.cli.acl_options import HOST, OPERATION, USER, ResourceChoice
 
 __all__ = ["filter_options", "filters_of"]
 

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_groups.acls import AclBinding, AclOperation, AclPermission
-from kafka_groups.cli.admin.acls.acl_tables import ACL_TABLE, acl_entry
-from kafka_groups.cli.admin.acls.resource_options import (
+from kafka_groups.cli.acl_options import (
     ANY_HOST,
     HOST,
     OPERATION,
     USER,
     ResourceChoice,
+    principals_of,
     resource_options,
 )
+from kafka_groups.cli.admin.acls.acl_tables import ACL_TABLE, acl_entry
 from kafka_groups.cli.admin.acls.role_options import RoleChoice, role_options
 from kafka_groups.cli.admin.connection import CLUSTER, BrokerChoice, asking, connecting
 from kafka_groups.cli.answers import AnswerForm, CommandAnswer, answer_options
@@ -69,7 +70,7 @@ def add(
 
     The exit status is 1 if an ACL was not added.
     """
-    principals = _principals(given["allowed"], given["denied"])
+    principals = principals_of(given["allowed"], given["denied"])
     rights = _rights(resources, role, operations)
     bindings = list(dict.fromkeys(_bindings(principals, rights, given["hosts"] or (ANY_HOST,))))
     answer = CommandAnswer[AclEntry](form)
@@ -82,12 +83,6 @@ def add(
     answer.tell(ACL_TABLE.lines)
 
 
-def _principals(allowed: tuple[str, ...], denied: tuple[str, ...]) -> list[tuple[str, AclPermission]]:
-    if not (allowed or denied):
-        raise click.UsageError("Give a user: --allow User:ann or --deny User:ann.")
-    return [*((each, AclPermission.ALLOW) for each in allowed), *((each, AclPermission.DENY) for each in denied)]
-
-
 def _rights(
     resources: ResourceChoice, role: RoleChoice, operations: tuple[AclOperation, ...]
 ) -> Sequence["NeededRight"]:
@@ -97,11 +92,7 @@ def _rights(
         if operations:
             raise click.UsageError("Give either --operation or --for.")
         return role.rights(resources)
-    if not resources:
-        raise click.UsageError("Give a resource: --topic, --group, --transactional-id or --cluster.")
-    if not operations:
-        raise click.UsageError("Give --operation, or --for what a program asks for.")
-    resources.check_operations(operations)
+    resources.check_given(operations, otherwise=", or --for what a program asks for")
     is_prefix = resources.pattern_type.name == "PREFIXED"
     return [NeededRight(operations, kind, (name,), is_prefix=is_prefix) for kind, name in resources]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from kafka_groups.acls import AclFilter, AclOperation, AclPatternType
-from kafka_groups.cli.admin.acls.resource_options import (
+from kafka_groups.cli.acl_options import (
     ANY_HOST,
     HOST,
     OPERATION,

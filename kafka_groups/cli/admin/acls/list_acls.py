@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kafka_groups.acls import AclFilter, AclPatternType
+from kafka_groups.cli.acl_options import ResourceChoice, resource_options
 from kafka_groups.cli.admin.acls.acl_filters import filter_options, filters_of
 from kafka_groups.cli.admin.acls.acl_tables import ACL_TABLE, acl_entry
-from kafka_groups.cli.admin.acls.resource_options import ResourceChoice, resource_options
 from kafka_groups.cli.admin.connection import BrokerChoice, asking, connecting
 from kafka_groups.cli.answers import AnswerForm, CommandAnswer, answer_options
 from kafka_groups.cli.documents.acls import AclEntry

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kafka_groups.acls import AclFilter
+from kafka_groups.cli.acl_options import ResourceChoice, resource_options
 from kafka_groups.cli.admin.acls.acl_filters import filter_options, filters_of
 from kafka_groups.cli.admin.acls.acl_tables import ACL_TABLE, acl_entry
-from kafka_groups.cli.admin.acls.resource_options import ResourceChoice, resource_options
 from kafka_groups.cli.admin.connection import CLUSTER, BrokerChoice, asking, connecting
 from kafka_groups.cli.answers import AnswerForm, CommandAnswer, answer_options
 from kafka_groups.cli.consent import Consent, consent_options

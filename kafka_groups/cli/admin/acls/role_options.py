@@ -8,7 +8,7 @@ import click
 from attrs import frozen
 
 from kafka_groups.acls import AclOperation, AclPatternType, AclResourceType
-from kafka_groups.cli.admin.acls.resource_options import ResourceChoice
+from kafka_groups.cli.acl_options import ResourceChoice
 from kafka_groups.cli.choices import AnyCase
 
 if TYPE_CHECKING:

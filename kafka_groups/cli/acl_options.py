@@ -1,4 +1,4 @@
-"""The options that name the resources of ACLs, the users and their hosts."""
+"""The options that say what ACLs are about: resources, users, operations and hosts."""
 
 import functools
 import ipaddress
@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 from attrs import frozen
 
-from kafka_groups.acls import AclOperation, AclPatternType, AclResourceType
+from kafka_groups.acls import AclOperation, AclPatternType, AclPermission, AclResourceType
 from kafka_groups.cli.choices import AnyCase
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "OPERATION",
     "USER",
     "ResourceChoice",
+    "principals_of",
     "resource_options",
 ]
 
@@ -64,7 +65,8 @@ class _UserType(click.ParamType):  # type: ignore[type-arg] # not generic in old
         """Return the principal."""
         kind, colon, name = str(value).partition(":")
         if not (kind and colon and name):
-            self.fail(f"{value!r} is not a user. Write User:{value or 'ann'}, or 'User:*' for everybody.", param, ctx)
+            meant = name or ("" if colon else kind) or "ann"
+            self.fail(f"{value!r} is not a user. Write User:{meant}, or 'User:*' for everybody.", param, ctx)
         return str(value)
 
 
@@ -117,6 +119,23 @@ class ResourceChoice:
         """Return the names of a type."""
         return self.names[resource_type]
 
+    def check_given(self, operations: tuple[AclOperation, ...], *, otherwise: str = "") -> None:
+        """Check that there are resources, and operations that exist for their types.
+
+        Args:
+            operations: The operations.
+            otherwise: The end of the sentence that asks for operations.
+
+        Raises:
+            click.UsageError: Something is missing.
+            click.BadParameter: An operation does not exist for a type.
+        """
+        if not self:
+            raise click.UsageError("Give a resource: --topic, --group, --transactional-id or --cluster.")
+        if not operations:
+            raise click.UsageError(f"Give --operation{otherwise}.")
+        self.check_operations(operations)
+
     def check_operations(self, operations: tuple[AclOperation, ...]) -> None:
         """Check that operations exist for the types of the resources.
 
@@ -140,6 +159,17 @@ _NOUNS: Final = MappingProxyType({
     AclResourceType.TRANSACTIONAL_ID: "transactional ids",
     AclResourceType.CLUSTER: "the cluster",
 })  # fmt: skip
+
+
+def principals_of(allowed: tuple[str, ...], denied: tuple[str, ...]) -> list[tuple[str, AclPermission]]:
+    """Return whom ACLs allow or deny something.
+
+    Raises:
+        click.UsageError: There is nobody.
+    """
+    if not (allowed or denied):
+        raise click.UsageError("Give a user: --allow User:ann or --deny User:ann.")
+    return [*((each, AclPermission.ALLOW) for each in allowed), *((each, AclPermission.DENY) for each in denied)]
 
 
 def resource_options(command: F) -> F:
