@@ -107,6 +107,8 @@ async def test_a_consumer_that_is_ahead_learns_the_end(target: Target) -> None:
 @everywhere
 async def test_an_empty_log_diverges_at_its_start(target: Target) -> None:
     topic, client = await target.cluster.create_topic(), target.client()
+    # A broker learns that it leads a new partition a moment after the topic is there.
+    await until(lambda: fetch(client, topic, 0), lambda it: it.error_code is ErrorCode.NONE)
     assert seen(await fetch(client, topic, 5, 0)) == (0, 0)
     assert seen(await fetch(client, topic, 0, 0)) == []
     assert seen(await fetch(client, topic, 0, 1)) == OUT_OF_RANGE

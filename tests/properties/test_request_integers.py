@@ -28,6 +28,9 @@ from kafka_groups.net.network import FrameTransport
 from kafka_groups.protocol.apis import ApiKey
 from kafka_groups.protocol.codec import decode_response, encode_request
 from kafka_groups.protocol.messages.api_versions import ApiVersionsRequest
+from kafka_groups.protocol.messages.create_acls import CreateAclsRequest
+from kafka_groups.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from kafka_groups.protocol.messages.describe_acls import DescribeAclsRequest
 from kafka_groups.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kafka_groups.protocol.messages.produce import NO_ACKS
 from kafka_groups.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
@@ -78,7 +81,12 @@ class Wire:
         self._transport.send(frame)
         if getattr(request, "acks", None) == NO_ACKS:
             return await self._ask_for_versions()
-        return decode_response(await self._answer(), key, version)
+        answer = await self._frames.get()
+        if answer is None and has_unknown_numbers(request):
+            await self._connect()
+            return None
+        assert answer is not None, "the broker closed the connection"
+        return decode_response(answer, key, version)
 
     async def _ask_for_versions(self) -> object:
         assert self._transport is not None
@@ -89,10 +97,25 @@ class Wire:
         await self._connect()  # the broker refused the records, and closed the connection
         return await self.ask(ApiVersionsRequest(), 0)
 
-    async def _answer(self) -> bytes:
-        answer = await self._frames.get()
-        assert answer is not None, "the broker closed the connection"
-        return answer
+
+def has_unknown_numbers(request: object) -> bool:
+    """Whether a request about ACLs has the number of "unknown": Kafka cannot read it, and closes the connection."""
+    match request:
+        case CreateAclsRequest(creations=creations):
+            return any(
+                0 in (each.resource_type, each.resource_pattern_type, each.operation, each.permission_type)
+                for each in creations
+            )
+        case DeleteAclsRequest(filters=filters):
+            return any(map(_has_unknown_number, filters))
+        case DescribeAclsRequest():
+            return _has_unknown_number(request)
+    return False
+
+
+def _has_unknown_number(chosen: DescribeAclsRequest | DeleteAclsFilter) -> bool:
+    numbers = (chosen.resource_type_filter, chosen.pattern_type_filter, chosen.operation, chosen.permission_type)
+    return 0 in numbers
 
 
 async def place_in(cluster: EmbeddedCluster, wire: Wire) -> Place:

@@ -26,6 +26,8 @@ from kafka_groups import (
     StreamsGroupMember,
     TopicPartition,
 )
+from kafka_groups.acls import AclBinding, AclFilter, AclOperation, AclResourceType
+from kafka_groups.admin import ConfigResource
 from kafka_groups.broker.cluster import EmbeddedCluster
 from kafka_groups.errors import ClientFailureError, KafkaGroupsError
 from kafka_groups.streams import TasksRevoked
@@ -89,6 +91,11 @@ VALID: Mapping[str, Any] = MappingProxyType({
     "callback": None,
     "assignor": "sticky",
     "standby_replicas": 0,
+    "bindings": [AclBinding(AclResourceType.TOPIC, TOPIC, "literal", "User:ann", "*", AclOperation.READ, "allow")],
+    "filters": [AclFilter()],
+    "totals": {TOPIC: 2},
+    "before": {PLACE: 0},
+    "resources": [ConfigResource("topic", TOPIC)],
     "leaving": (),
     "joining": (),
 })  # fmt: skip
@@ -176,7 +183,7 @@ def call_everything_blocking(client: object, works: Callable[[], None]) -> None:
     works()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster() -> Iterator[EmbeddedCluster]:
     with EmbeddedCluster(settings=SETTINGS) as made:
         made.create_topic(TOPIC, 1)

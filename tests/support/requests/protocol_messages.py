@@ -111,6 +111,7 @@ ANY_SCALARS: Scalars = {
     "uint16": _integers(16, signed=False),
     "int32": _integers(32),
     "int64": _integers(64),
+    "float64": st.floats(allow_nan=False),
     "bool": st.booleans(),
     "string": st.text(max_size=20),
     "bytes": st.binary(max_size=40),
