@@ -2,12 +2,14 @@
 
 import importlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import click
 from click.shell_completion import CompletionItem
 
-__all__ = ["LazyGroup"]
+__all__ = ["HELP_OPTIONS", "LazyGroup"]
+
+HELP_OPTIONS: Final = ("-h", "--help")
 
 
 class LazyGroup(click.Group):
@@ -33,6 +35,8 @@ class LazyGroup(click.Group):
             return None
         module, name, _ = self._modules[cmd_name]
         command: click.Command = getattr(importlib.import_module(module), name)
+        # click inherits them from the group, but keeps those of the first use, which may be one without the group.
+        command.context_settings.setdefault("help_option_names", HELP_OPTIONS)
         return command
 
     def text_of(self, name: str) -> str:

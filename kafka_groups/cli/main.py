@@ -2,7 +2,7 @@
 
 import click
 
-from kafka_groups.cli.lazy_group import LazyGroup
+from kafka_groups.cli.lazy_group import HELP_OPTIONS, LazyGroup
 
 __all__ = ["main"]
 
@@ -97,7 +97,7 @@ _COMMANDS = {
 
 
 @click.command(
-    cls=LazyGroup, modules=_COMMANDS, context_settings={"show_default": True, "help_option_names": ["-h", "--help"]}
+    cls=LazyGroup, modules=_COMMANDS, context_settings={"show_default": True, "help_option_names": HELP_OPTIONS}
 )
 @click.version_option(package_name="kafka-groups")
 def main() -> None:

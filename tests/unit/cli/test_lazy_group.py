@@ -45,6 +45,19 @@ def test_every_group_of_commands_has_such_a_table() -> None:
     ] == []
 
 
+def test_h_is_help_also_after_a_use_without_the_group() -> None:
+    group = LazyGroup(modules={"ask": (__name__, "ask", "Ask.")})
+    name, command, arguments = group.resolve_command(click.Context(group), ["ask"])
+    assert command is not None
+    command.make_context(name, arguments)
+    assert CliRunner().invoke(group, ["ask", "-h"]).exit_code == 0
+
+
+@click.command
+def ask() -> None:
+    """Ask."""
+
+
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_h_is_help_everywhere(path: tuple[str, ...]) -> None:
     short, long = (CliRunner().invoke(main, [*path, option]) for option in ("-h", "--help"))

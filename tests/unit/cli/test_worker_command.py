@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from kafka_groups.cli.worker_command import run_worker
+from kafka_groups.cli.main import main
 
 STALL = """
 from kafka_groups import Worker
@@ -28,7 +28,7 @@ def test_the_state_directory_of_the_command_overrides_the_workers(
     (tmp_path / "file").write_text("", encoding="utf-8")
     (tmp_path / "of").write_text("", encoding="utf-8")
     for arguments, used in [(["--state-dir", "file/below"], "file/below"), ([], "of/the/worker")]:
-        ended = CliRunner().invoke(run_worker, ["stall:worker", "--processes", processes, *arguments])
+        ended = CliRunner().invoke(main, ["worker", "stall:worker", "--processes", processes, *arguments])
         assert ended.exit_code == 2
         text = "".join(ended.output.replace("│", "").split())
         assert f"state_dir='{tmp_path}/{used}':" in text
@@ -36,6 +36,6 @@ def test_the_state_directory_of_the_command_overrides_the_workers(
 
 
 def test_a_check_creates_no_topics() -> None:
-    ended = CliRunner().invoke(run_worker, ["stall:worker", "--check", "--create-topics"])
+    ended = CliRunner().invoke(main, ["worker", "stall:worker", "--check", "--create-topics"])
     assert ended.exit_code == 2
     assert "--check changes nothing: use --create-topics without it." in ended.output
