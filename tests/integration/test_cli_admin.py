@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from kafka_groups import KafkaShareConsumer
 from kafka_groups.broker.faults import answer
+from kafka_groups.cli.consent import DRY_RUN
 from kafka_groups.cli.main import main
 from kafka_groups.config.readers import read_host_ports
 from kafka_groups.net.tcp import TcpNetwork
@@ -98,7 +99,7 @@ def test_a_group_from_its_first_member_to_its_end(run: Run, consumer: KafkaShare
     assert rows(later.stdout) == [f"invoices orders 0 {RECORDS}"]
     planned = run("offsets", "delete", "invoices", "--topic", "orders", "--topic", "nosuch", "--dry-run")
     assert (planned.exit_code, rows(planned.stdout)) == (1, ["invoices orders"])
-    assert planned.stderr == "invoices nosuch: The group has no offsets of this topic.\n"
+    assert planned.stderr == f"{DRY_RUN}\ninvoices nosuch: The group has no offsets of this topic.\n"
     assert rows(run("offsets", "describe", "--all-groups").stdout) == [f"invoices orders 0 {RECORDS} 0"]
     assert rows(run("offsets", "delete", "invoices", "--topic", "orders").stdout) == ["invoices orders"]
     described = run("offsets", "describe", "invoices")
