@@ -150,12 +150,21 @@ async def test_offsets_from_the_first_to_the_last_command(run: Run, member: Stre
     file.write_text("orders,0,1\norders,1,9\n")
     from_file = await run("offsets", "reset", "app", "--from-file", str(file), "--execute")
     assert rows(from_file.stdout) == ["app orders 0 1", "app orders 1 0"]
+    planned = await run("offsets", "delete", "app", "--input-topic", "orders:0,9", "--dry-run")
+    assert (planned.exit_code, rows(planned.stdout)) == (0, ["app orders 0"])
+    assert rows((await run("offsets", "delete", "app", "--all-topics", "--dry-run")).stdout) == [
+        "app orders 0",
+        "app orders 1",
+    ]
     deleted = await run("offsets", "delete", "app", "--input-topic", "orders:0,9")
     assert (deleted.exit_code, rows(deleted.stdout)) == (1, ["app orders 0"])
     assert deleted.stderr.startswith("app orders:9: ")
     assert "UNKNOWN_TOPIC_OR_PARTITION" in deleted.stderr
     every = await run("offsets", "delete", "app", "--all-input-topics")
     assert rows(every.stdout) == ["app orders 0", "app orders 1"]
+    nothing = await run("offsets", "delete", "app", "--all-topics", "--dry-run")
+    assert (nothing.exit_code, nothing.stdout) == (1, "")
+    assert nothing.stderr.endswith("app: It has no committed offsets of these topics.\n")
 
 
 async def test_a_reset_deletes_internal_topics(cluster: EmbeddedCluster, run: Run, member: StreamsMember) -> None:
