@@ -282,7 +282,7 @@ class ProduceManager:
         if outcome is not ProducerOutcome.REFUSE_BATCH or each.batches.is_in_flight:
             return False
         told = PartitionProduceResponse(index=each.name.partition, error_code=code, base_offset=-1)
-        self._refuse_all(each, refusal_of(told, each.name, self._settings.principal))
+        self._refuse_all(each, self._error_of(told, each.name))
         return True
 
     def _refuse_all(self, each: ProducedPartition, error: KafkaGroupsError) -> None:
@@ -445,7 +445,7 @@ class ProduceManager:
             self._out_of_order(each, sent, told, now_ms)
         elif outcome in (ProducerOutcome.LOST, ProducerOutcome.FATAL):
             self._sensors.refused(sent.batch, sent.batch.count)
-            self._end(refusal_of(told, each.name, self._settings.principal), is_fatal=outcome is ProducerOutcome.FATAL)
+            self._end(self._error_of(told, each.name), is_fatal=outcome is ProducerOutcome.FATAL)
         else:
             self._refused(each, sent, told, outcome)
         if not each.batches:
@@ -496,7 +496,7 @@ class ProduceManager:
             if self._gives_up(each, now_ms):
                 return
         else:
-            each.trouble = refusal_of(told, each.name, self._settings.principal)
+            each.trouble = self._error_of(told, each.name)
         # A leader that has moved is the usual cause of a first failure, and not worth a warning. Neither are markers of
         # the transaction before: each commit has to wait for them, and leaders that are away delay them.
         if each.backoff.failures > 1 and code is not ErrorCode.CONCURRENT_TRANSACTIONS:
@@ -529,7 +529,7 @@ class ProduceManager:
             self._refuse_some(each, sent, told)
         else:
             each.batches.refuse(sent, in_doubt=outcome is ProducerOutcome.REFUSE_IN_DOUBT)
-            self._refuse(sent.batch, unnamed(refusal_of(told, each.name, self._settings.principal), sent.batch.count))
+            self._refuse(sent.batch, unnamed(self._error_of(told, each.name), sent.batch.count))
         self._check_epoch(each, told)
 
     def _split(self, each: ProducedPartition, sent: SentBatch, told: PartitionProduceResponse) -> None:
@@ -551,11 +551,14 @@ class ProduceManager:
     def _refuse_some(self, each: ProducedPartition, sent: SentBatch, told: PartitionProduceResponse) -> None:
         batch = sent.batch
         for record in told.record_errors:
-            error = refusal_of(answer_about(told, record), each.name, self._settings.principal)
+            error = self._error_of(answer_about(told, record), each.name)
             self._outcomes.refused(batch, error, {record.batch_index})
         self._sensors.refused(batch, len(told.record_errors))
         rest = batch.without({record.batch_index for record in told.record_errors})
         self._replace(each, sent, () if rest is None else (rest,))
+
+    def _error_of(self, told: PartitionProduceResponse, name: TopicPartition) -> KafkaGroupsError:
+        return refusal_of(told, name, self._settings.principal, self._identity.transactional_id)
 
     def _replace(self, each: ProducedPartition, sent: SentBatch, parts: Sequence[ProducerBatch]) -> None:
         each.batches.replace(sent, parts)
@@ -571,7 +574,7 @@ class ProduceManager:
     def _check_epoch(self, each: ProducedPartition, told: PartitionProduceResponse) -> None:
         # Only the coordinator raises the epoch of a transactional producer.
         if each.batches.needs_epoch and self._identity.is_transactional:
-            self._end(refusal_of(told, each.name, self._settings.principal), is_fatal=False)
+            self._end(self._error_of(told, each.name), is_fatal=False)
 
     def _warn(self, subject: str, text: str) -> None:
         self._errors.events.warn(Area.RECORDS, subject, text)

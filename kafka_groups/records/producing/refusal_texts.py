@@ -29,20 +29,24 @@ def text_of_answer(told: PartitionProduceResponse) -> str:
     return f"{told.error_code.name}: {told.error_message}" if told.error_message else told.error_code.name
 
 
-def refusal_of(told: PartitionProduceResponse, name: TopicPartition, principal: str | None) -> KafkaGroupsError:
+def refusal_of(
+    told: PartitionProduceResponse, name: TopicPartition, principal: str | None, transactional_id: str | None = None
+) -> KafkaGroupsError:
     """Return the error for records that were not written.
 
     Args:
         told: The broker's answer.
         name: The partition.
         principal: Who wrote, for errors of permissions; None if it is not known here.
+        transactional_id: The id of the producer, if it has one.
     """
     if told.error_code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         return not_writable(name.topic, principal)
     if told.error_code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
         return without_id(told.error_code, (name.topic,), principal)
     if told.error_code is ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-        return without_id(told.error_code, (), principal, AclResourceType.TRANSACTIONAL_ID)
+        ids = () if transactional_id is None else (transactional_id,)
+        return without_id(told.error_code, ids, principal, AclResourceType.TRANSACTIONAL_ID)
     return error_for(told.error_code, sentences(f"{name}: {text_of_answer(told)}"))
 
 
