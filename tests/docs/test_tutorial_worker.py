@@ -18,8 +18,8 @@ from tests.support.kafka.real_kafka import unique
 PAGE = ROOT / "docs" / "tutorial-worker.md"
 BROKER = "kafka-groups broker --port 9092"
 COUNT = "ls invoices | wc -l"
-SETTLES = {"/ready": "^ready", "/metrics": "outcome=.rejected"}
-"""What the probe answers soon: processes report to it once a second."""
+SETTLES = {"/ready": "^ready", "/metrics": "outcome=.rejected", "dead-letters list": "'^ *30 '"}
+"""What commands print soon: processes report to the probe once a second, and the last records are still tried again."""
 TIMEOUT_S = 240
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(TIMEOUT_S + 60)]
