@@ -5,13 +5,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from kafka_groups import Attempt, Backoff, RecordOrigin, Retry, RetryTopics, ShareRecord, Worker, current_attempt
+from kafka_groups.cli.main import main
 from kafka_groups.errors import ConfigurationError
 from kafka_groups.net.clock import SystemClock
 from kafka_groups.testing.kafka_process import KafkaProcess
 from tests.support.conditions import wait_until
-from tests.support.kafka.kafka_tools import KafkaTools
 from tests.support.workers.worker_brokers import kafka_broker
 from tests.support.workers.worker_programs import Start
 from tests.support.workers.worker_scenes import WorkerScene
@@ -111,7 +112,7 @@ def test_the_command_creates_the_topics_and_a_killed_worker_goes_on(
 
 
 @pytest.mark.real_kafka
-def test_the_commands_of_the_errors_mend_the_topics(real_kafka: KafkaProcess, kafka_tools: KafkaTools) -> None:
+def test_the_commands_of_the_errors_mend_the_topics(real_kafka: KafkaProcess) -> None:
     with kafka_broker(real_kafka, is_shared=True) as broker:
         scene = WorkerScene(broker)
         topics = topics_of(scene, 10, 3600)
@@ -121,11 +122,11 @@ def test_the_commands_of_the_errors_mend_the_topics(real_kafka: KafkaProcess, ka
         worker = declared(scene, topics, [])
         assert list(worker.create_topics()) == [f"{scene.name}.dead"]
         [check] = worker.check()
-        commands = re.findall(r"`kafka-configs.sh (.*?)`", " ".join(check.errors))
+        commands = re.findall(r"`kafka-groups (topics configs .*?)`", " ".join(check.errors))
         assert len(commands) == 6
         for command in commands:
-            words = command.replace("HOST:PORT", scene.broker.servers).split()
-            assert kafka_tools.run("kafka-configs", *words).status == 0
+            words = [*command.split(), "--bootstrap-servers", scene.broker.servers]
+            assert CliRunner().invoke(main, words).exit_code == 0
         [check] = worker.check()
         assert (*check.errors, *check.warnings) == ()
 
