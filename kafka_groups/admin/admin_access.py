@@ -40,7 +40,7 @@ class AccessCalls(GroupCalls):
         return self._run(self._admin.describe_acls(wanted, timeout=timeout))
 
     def create_acls(self, bindings: Iterable[AclBinding], *, timeout: float | None = None) -> Results[AclBinding, None]:
-        """Create ACLs. They reach the brokers within moments, not before this returns. One that exists is no error.
+        """Create ACLs. They reach the brokers within moments, not before this returns. One that exists stays.
 
         Args:
             bindings: The ACLs.

@@ -57,7 +57,7 @@ class AsyncAccessCalls(ABC):
     async def create_acls(
         self, bindings: Iterable[AclBinding], *, timeout: float | None = None
     ) -> Results[AclBinding, None]:
-        """Create ACLs. They reach the brokers within moments, not before this returns. One that exists is no error.
+        """Create ACLs. They reach the brokers within moments, not before this returns. One that exists stays.
 
         Args:
             bindings: The ACLs.

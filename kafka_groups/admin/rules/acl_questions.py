@@ -69,7 +69,7 @@ def _binding_of(resource: DescribeAclsResource, acl: AclDescription) -> AclBindi
 
 
 async def create_acls(ask: Asking, bindings: Sequence[AclBinding]) -> Results[AclBinding, None]:
-    """Have the controller create ACLs. One that exists is no error."""
+    """Have the controller create ACLs. One that exists stays."""
     values: dict[AclBinding, None] = {}
     errors: dict[AclBinding, KafkaGroupsError] = {}
     for first in range(0, len(bindings), _MOST_CREATIONS):

@@ -1,4 +1,4 @@
-"""The question for all configurations of groups or of topics (DescribeConfigs)."""
+"""The parts of questions about configurations: all those of groups or topics, and changes of resources."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -13,8 +13,9 @@ from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
 )
+from kafka_groups.protocol.messages.incremental_alter_configs import DELETE, SET, AlterableConfig, AlterConfigsResource
 
-__all__ = ["TopicConfigValues", "config_question", "describe_topic_configs"]
+__all__ = ["TopicConfigValues", "altered_resource", "config_question", "describe_topic_configs"]
 
 V = TypeVar("V")
 
@@ -57,3 +58,12 @@ async def describe_topic_configs(ask: Asking, topics: Iterable[str]) -> Results[
     """Ask any broker for all configurations of topics, defaults included."""
     purpose = "describe the configuration of the topic"
     return await ask(config_question(purpose, TOPIC_RESOURCE, topics, lambda config: config.value))
+
+
+def altered_resource(resource_type: int, name: str, changes: Mapping[str, str | None]) -> AlterConfigsResource:
+    """Return changes of a resource as IncrementalAlterConfigs takes them. A value of None resets a configuration."""
+    configs = (
+        AlterableConfig(name=key, config_operation=DELETE if value is None else SET, value=value)
+        for key, value in changes.items()
+    )
+    return AlterConfigsResource(resource_type=resource_type, resource_name=name, configs=tuple(configs))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kafka_groups.admin.rules.config_questions import config_question
+from kafka_groups.admin.rules.config_questions import altered_resource, config_question
 from kafka_groups.admin.rules.returned_values import GroupConfigValue
 from kafka_groups.client.calls.questions import Answer, Asking, Question, told
 from kafka_groups.client.calls.results import Results
@@ -13,10 +13,6 @@ from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsResourceResult,
 )
 from kafka_groups.protocol.messages.incremental_alter_configs import (
-    DELETE,
-    SET,
-    AlterableConfig,
-    AlterConfigsResource,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
@@ -43,19 +39,11 @@ async def alter_configs(
     """Have any broker change configurations of groups: all changes of a group, or none."""
 
     def build(keys: Sequence[str], _version: int) -> IncrementalAlterConfigsRequest:
-        resources = tuple(_resource(key, changes[key]) for key in keys)
+        resources = tuple(altered_resource(GROUP_RESOURCE, key, changes[key]) for key in keys)
         return IncrementalAlterConfigsRequest(resources=resources, validate_only=validate_only)
 
     keys, api = tuple(changes), ApiKey.INCREMENTAL_ALTER_CONFIGS
     return await ask(Question("alter the configuration of the group", api, keys, build, _altered))
-
-
-def _resource(group_id: str, changes: ConfigChanges) -> AlterConfigsResource:
-    configs = (
-        AlterableConfig(name=name, config_operation=DELETE if value is None else SET, value=value)
-        for name, value in changes.items()
-    )
-    return AlterConfigsResource(resource_type=GROUP_RESOURCE, resource_name=group_id, configs=tuple(configs))
 
 
 def _altered(_keys: Sequence[str], response: IncrementalAlterConfigsResponse) -> Mapping[str, Answer[None]]:

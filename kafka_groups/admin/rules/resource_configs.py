@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from kafka_groups.admin.rules.config_questions import altered_resource
 from kafka_groups.admin.rules.config_values import ConfigResource, ConfigSynonym, DescribedConfig, DescribedConfigs
 from kafka_groups.admin.rules.group_configs import ConfigChanges
 from kafka_groups.admin.rules.topics import brokers_of_cluster
@@ -25,10 +26,6 @@ from kafka_groups.protocol.messages.describe_configs import (
     DescribeConfigsResponse,
 )
 from kafka_groups.protocol.messages.incremental_alter_configs import (
-    DELETE,
-    SET,
-    AlterableConfig,
-    AlterConfigsResource,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
@@ -106,22 +103,12 @@ async def alter_resources(
     """Have brokers change configurations: all changes of a resource, or none."""
 
     def build(keys: Sequence[ConfigResource], _version: int) -> IncrementalAlterConfigsRequest:
-        resources = tuple(_changed(key, changes[key]) for key in keys)
+        resources = tuple(altered_resource(_TYPES[key.kind], key.name, changes[key]) for key in keys)
         return IncrementalAlterConfigsRequest(resources=resources, validate_only=validate_only)
 
     keys = tuple(changes)
     places, api = await _places(ask, keys), ApiKey.INCREMENTAL_ALTER_CONFIGS
     return await ask(Question("alter the configuration of", api, keys, build, _altered, places=places))
-
-
-def _changed(resource: ConfigResource, changes: ConfigChanges) -> AlterConfigsResource:
-    configs = (
-        AlterableConfig(name=name, config_operation=DELETE if value is None else SET, value=value)
-        for name, value in changes.items()
-    )
-    return AlterConfigsResource(
-        resource_type=_TYPES[resource.kind], resource_name=resource.name, configs=tuple(configs)
-    )
 
 
 def _altered(

@@ -1,6 +1,6 @@
 """CreateAcls (key 30), v1-v3: creates ACLs. They count for the next request on every broker.
 
-Each ACL is created by itself. One that exists is not created again, and is no error.
+Each ACL is created by itself. One that exists stays, and its creation succeeds.
 
 Errors per ACL: INVALID_REQUEST (see `check_creation`), SECURITY_DISABLED (the cluster has no authorizer),
 CLUSTER_AUTHORIZATION_FAILED.

@@ -191,7 +191,7 @@ class SharePartition:
         """
         archived = merged([batch for gone in ranges for batch in self._discarded(gone)])
         self.apply(archived)
-        # A window that has nothing else would wait for ever: nothing in it can be acquired, so nothing is written.
+        # A window that has nothing else would wait without end: nothing in it can be acquired, so nothing is written.
         # Kafka leaves it so (SharePartition.filterAbortedTransactionalAcquiredRecords).
         if not self.can_acquire(config):
             self.advance_start()
